@@ -30,5 +30,6 @@ pub(crate) use record::run;
 #[cfg(test)]
 pub(crate) use sources::{of_hub, of_member};
 pub use state::KindState;
+pub(crate) use text::LAST_APPLIED;
 pub(crate) use touched::Touched;
 pub(crate) use views::{Part, decoded};

@@ -5,7 +5,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use fleet_accumulator::{Snapshot as _, SourceSet};
+use fleet_accumulator::SourceSet;
 use fleet_api::kinds;
 use fleet_plan::{Action, Affected, Controller, Event, Step};
 use jiff::Timestamp;
@@ -14,7 +14,7 @@ use crate::Identity;
 use crate::fence::{self, Fence};
 use crate::measurement::{Measurement, Plan};
 use crate::snapshot::MemberSnapshot;
-use crate::tenure::{Permit, Tenure};
+use crate::tenure::{Permit, Records, Tenure};
 
 /// A controller that plans nothing while another cluster has the member's name.
 #[derive(Debug)]
@@ -86,8 +86,7 @@ where
 
     fn plan(&self, key: &C::Key, snapshot: &MemberSnapshot, now: Timestamp) -> Plan {
         let fence = Fence::of(&self.identity, snapshot);
-        let reports = SourceSet::from([MemberSnapshot::cluster_reports()]);
-        let mut plan = match self.tenure.permit(&fence, snapshot.is_settling(reports), now) {
+        let mut plan = match self.tenure.permit(&fence, Records::of(snapshot), now) {
             Permit::Open => self.controller.plan(key, snapshot, now),
             Permit::Closed if self.without_hub && fence == Fence::Unknown => {
                 self.controller.plan(key, snapshot, now)

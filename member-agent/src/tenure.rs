@@ -4,11 +4,14 @@
 //! which cluster was the recorded one a moment ago.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use fleet_accumulator::{Snapshot as _, SourceSet};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 use crate::fence::Fence;
+use crate::snapshot::MemberSnapshot;
 
 /// How long an agent waits for its own record. A hub that accepts none, for example because the member's namespace is being
 /// deleted, does not keep the agent from withdrawing what is there.
@@ -43,6 +46,24 @@ pub(crate) enum Permit {
     Closed,
 }
 
+/// What is known of the records on the hub, beside their content.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Records {
+    /// When the last complete list was begun.
+    pub(crate) listed: Option<Instant>,
+    /// Whether the hub has just become another one, or an earlier one.
+    pub(crate) hub_settles: bool,
+}
+
+impl Records {
+    /// What a snapshot shows.
+    pub(crate) fn of(snapshot: &MemberSnapshot) -> Self {
+        let reports = SourceSet::from([MemberSnapshot::cluster_reports()]);
+        let listed = snapshot.cluster_reports.listed();
+        Self { listed, hub_settles: snapshot.is_settling(reports) }
+    }
+}
+
 /// What a process remembers.
 #[derive(Debug)]
 pub(crate) struct Tenure {
@@ -50,10 +71,10 @@ pub(crate) struct Tenure {
     last: AtomicU8,
     /// Since when there is no record, in milliseconds.
     free_since: AtomicI64,
-    /// Whether the record of this cluster went as the hub became another one.
+    /// The list of records that showed that of this cluster last.
+    listed: Mutex<Option<Instant>>,
+    /// Whether the record of this cluster went with the hub's data.
     lost: AtomicBool,
-    /// Whether it was recorded again since then: who deletes it now is an administrator.
-    renewed: AtomicBool,
 }
 
 impl Default for Tenure {
@@ -61,17 +82,17 @@ impl Default for Tenure {
         Self {
             last: AtomicU8::new(NONE),
             free_since: AtomicI64::new(NEVER),
+            listed: Mutex::new(None),
             lost: AtomicBool::new(false),
-            renewed: AtomicBool::new(false),
         }
     }
 }
 
 impl Tenure {
     /// Whether the agent may write, and remembers what it takes to answer that next time. The same question at the same
-    /// time has the same answer. `hub_settles`: the hub has just become another one, or an earlier one.
-    pub(crate) fn permit(&self, fence: &Fence, hub_settles: bool, now: Timestamp) -> Permit {
-        self.follow_loss(fence, hub_settles);
+    /// time has the same answer.
+    pub(crate) fn permit(&self, fence: &Fence, records: Records, now: Timestamp) -> Permit {
+        self.follow_loss(fence, records);
         match fence {
             Fence::Free if self.last() == OWN => return Permit::Open,
             Fence::Free => return self.wait(now.as_millisecond()),
@@ -96,21 +117,15 @@ impl Tenure {
         }
     }
 
-    fn follow_loss(&self, fence: &Fence, hub_settles: bool) {
-        if !hub_settles {
-            self.renewed.store(false, Ordering::Relaxed);
+    /// A record that goes with the hub's data is missing in a list of another hub, or of an earlier one. Who deletes it does so after it
+    /// was listed.
+    fn follow_loss(&self, fence: &Fence, records: Records) {
+        let mut listed = self.listed.lock();
+        if *fence == Fence::Ours {
+            *listed = records.listed;
         }
-        match fence {
-            Fence::Free if hub_settles && !self.renewed.load(Ordering::Relaxed) => {
-                self.lost.store(true, Ordering::Relaxed);
-            }
-            Fence::Ours => {
-                let lost = self.lost.swap(false, Ordering::Relaxed);
-                self.renewed.fetch_or(lost && hub_settles, Ordering::Relaxed);
-            }
-            Fence::Taken(_) => self.lost.store(false, Ordering::Relaxed),
-            Fence::Free | Fence::Unknown | Fence::Unrecorded(_) => {}
-        }
+        let lost = *fence == Fence::Free && records.hub_settles && *listed != records.listed;
+        self.lost.store(lost, Ordering::Relaxed);
     }
 
     fn last(&self) -> u8 {
@@ -151,10 +166,10 @@ mod tests {
     fn without_a_record_it_waits_for_a_while() {
         let tenure = Tenure::default();
         for (second, permit) in [(0, wait(10)), (0, wait(10)), (9, wait(1)), (10, Permit::Open)] {
-            assert_eq!(tenure.permit(&Fence::Free, false, at(second)), permit, "{second}");
+            assert_eq!(tenure.permit(&Fence::Free, Records::default(), at(second)), permit, "{second}");
         }
         assert_eq!(
-            tenure.permit(&Fence::Free, false, at(-100)),
+            tenure.permit(&Fence::Free, Records::default(), at(-100)),
             wait(10),
             "the clock was set back"
         );
@@ -164,45 +179,48 @@ mod tests {
     #[test]
     fn a_cluster_that_was_recorded_continues_without_its_record() {
         let tenure = Tenure::default();
-        assert_eq!(tenure.permit(&Fence::Ours, false, at(0)), Permit::Open);
-        assert_eq!(tenure.permit(&Fence::Free, false, at(1)), Permit::Open);
+        assert_eq!(tenure.permit(&Fence::Ours, Records::default(), at(0)), Permit::Open);
+        assert_eq!(tenure.permit(&Fence::Free, Records::default(), at(1)), Permit::Open);
         assert_eq!(tenure.delay(), RENEWAL);
     }
 
     #[test]
-    fn a_record_that_went_with_the_hub_is_renewed_at_once_and_one_that_is_deleted_then_is_not() {
-        let tenure = Tenure::default();
-        for (fence, hub_settles, delay) in [
-            (Fence::Ours, false, RENEWAL),
-            (Fence::Ours, true, RENEWAL),
-            (Fence::Free, true, Duration::ZERO),
-            (Fence::Free, false, Duration::ZERO),
-            (Fence::Ours, true, RENEWAL),
-            (Fence::Free, true, RENEWAL),
-            (Fence::Ours, false, RENEWAL),
-            (Fence::Free, false, RENEWAL),
-            (Fence::Free, true, Duration::ZERO),
+    fn a_record_that_went_with_the_hub_is_renewed_at_once_and_one_that_is_deleted_is_not() {
+        let (tenure, begin) = (Tenure::default(), Instant::now());
+        for (fence, list, hub_settles, delay) in [
+            (Fence::Ours, 0, false, RENEWAL),
+            (Fence::Free, 0, false, RENEWAL),
+            (Fence::Free, 0, true, RENEWAL),
+            (Fence::Ours, 1, true, RENEWAL),
+            (Fence::Free, 1, true, RENEWAL),
+            (Fence::Free, 2, false, RENEWAL),
+            (Fence::Free, 2, true, Duration::ZERO),
+            (Fence::Ours, 2, true, RENEWAL),
+            (Fence::Free, 2, true, RENEWAL),
         ] {
-            assert_eq!(tenure.permit(&fence, hub_settles, at(0)), Permit::Open);
-            assert_eq!(tenure.delay(), delay, "{fence:?} {hub_settles}");
+            let listed = Some(begin + Duration::from_secs(list));
+            let records = Records { listed, hub_settles };
+            assert_eq!(tenure.permit(&fence, records, at(0)), Permit::Open);
+            assert_eq!(tenure.delay(), delay, "{fence:?} {list} {hub_settles}");
         }
     }
 
     #[test]
     fn a_new_hub_gives_the_name_to_no_other_cluster() {
-        let tenure = Tenure::default();
-        assert_eq!(tenure.permit(&taken(), true, at(0)), Permit::Closed);
-        assert_eq!(tenure.permit(&Fence::Free, true, at(1)), wait(70));
+        let (tenure, listed) = (Tenure::default(), Some(Instant::now()));
+        assert_eq!(tenure.permit(&taken(), Records::default(), at(0)), Permit::Closed);
+        let records = Records { listed, hub_settles: true };
+        assert_eq!(tenure.permit(&Fence::Free, records, at(1)), wait(70));
         assert_eq!(tenure.delay(), SUCCESSION);
     }
 
     #[test]
     fn another_cluster_leaves_the_recorded_one_time_to_come_back() {
         let tenure = Tenure::default();
-        assert_eq!(tenure.permit(&Fence::Ours, false, at(0)), Permit::Open);
-        assert_eq!(tenure.permit(&taken(), false, at(1)), Permit::Closed);
-        assert_eq!(tenure.permit(&Fence::Free, false, at(2)), wait(70));
-        assert_eq!(tenure.permit(&Fence::Free, false, at(62)), wait(10), "it is recorded first");
+        assert_eq!(tenure.permit(&Fence::Ours, Records::default(), at(0)), Permit::Open);
+        assert_eq!(tenure.permit(&taken(), Records::default(), at(1)), Permit::Closed);
+        assert_eq!(tenure.permit(&Fence::Free, Records::default(), at(2)), wait(70));
+        assert_eq!(tenure.permit(&Fence::Free, Records::default(), at(62)), wait(10), "it is recorded first");
         assert_eq!(tenure.delay(), SUCCESSION);
     }
 
@@ -210,8 +228,8 @@ mod tests {
     fn where_nothing_can_be_recorded_it_continues() {
         let tenure = Tenure::default();
         for why in [Unrecorded::NotServed, Unrecorded::Forbidden, Unrecorded::NoUid] {
-            assert_eq!(tenure.permit(&Fence::Unrecorded(why), false, at(0)), Permit::Open);
+            assert_eq!(tenure.permit(&Fence::Unrecorded(why), Records::default(), at(0)), Permit::Open);
         }
-        assert_eq!(tenure.permit(&Fence::Unknown, false, at(0)), Permit::Closed);
+        assert_eq!(tenure.permit(&Fence::Unknown, Records::default(), at(0)), Permit::Closed);
     }
 }

@@ -19,10 +19,10 @@ pub struct Config {
     pub cautious_for: Duration,
     /// When many deletions at once need a second opinion.
     pub mass_deletion: MassDeletionLimits,
-    /// Longest pause between attempts to reach an API server that fails, or a fifth more. It bounds how long a
+    /// Longest pause between attempts to reach an API server that fails, or half more. It bounds how long a
     /// change waits once the server is back.
     pub max_backoff: Duration,
-    /// How often to look for a required kind that is not served: from two fifths of it to a fifth more.
+    /// How often to look for a required kind that is not served: from half of it to half more.
     pub recheck_required: Duration,
     /// The same for an optional kind that was never served.
     pub recheck_optional: Duration,

@@ -121,6 +121,13 @@ impl<T: Tracked> View<T> {
         self
     }
 
+    /// The same content of a list that was begun then, for tests.
+    #[must_use]
+    pub fn listed_at(mut self, begun: Instant) -> Self {
+        self.listed = Some(begun);
+        self
+    }
+
     /// Whether absence counts: the source is none of [`Config::cautious`](crate::Config::cautious), or has been live for long
     /// enough without a break since the last list that followed a start or a failure.
     pub fn is_settled(&self) -> bool {

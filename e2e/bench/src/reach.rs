@@ -107,7 +107,14 @@ async fn cross(fleet: &Fleet, endpoint: &Endpoint) -> Result<()> {
         .buffer_unordered(IN_FLIGHT)
         .try_collect::<Vec<()>>()
         .await?;
-    Ok(())
+    // What is spent on importing is not spent on dialling, nor on the rest without.
+    let importer = fleet.member(IMPORTER).client();
+    wait_until("all Services are imported", DEADLINE, async || {
+        let slices = api(importer.clone(), kinds::ENDPOINT_SLICE, Some(NAMESPACE));
+        let found = slices.list_metadata(&ListParams::default()).await?;
+        Ok(found.items.len() >= usize::from(SERVICES))
+    })
+    .await
 }
 
 async fn period(agents: &mut Agents, mode: &str) -> Result<Spent> {

@@ -36,10 +36,11 @@ pub(crate) async fn clocks_that_differ_are_found(testbed: &Testbed, tool: &Tool)
         ensure!(!said.out.contains(OF_HUB), "that of the hub is right: {}", said.out);
         scene.is_mended(ahead).await?;
     }
-    scene.hub.set_time(now() + 600)?;
+    let at = now() + 600;
+    scene.hub.set_time(at)?;
     scene.examine().await?.exits(1)?.tells(&["1 failures", OF_MEMBER, OF_HUB])?;
     // Both are wrong alike, which only the clock of this computer shows.
-    scene.member.set_time(now() + 600)?;
+    scene.member.set_time(at)?;
     let said = scene.examine().await?.exits(0)?;
     said.tells(&["0 failures, 0 warnings", OF_HUB])?;
     ensure!(!said.out.contains(OF_MEMBER), "{}", said.out);

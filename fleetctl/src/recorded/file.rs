@@ -158,7 +158,7 @@ pub(super) fn entry(text: &str, kinds: &Kinds) -> Result<Entry> {
                 (Some(state), None, None) => Change::State(member, kind, state),
                 (None, Some(object), None) => {
                     let name = name_of(&object, kind)?;
-                    Change::Present(member, kind, name, text::of_value(object))
+                    Change::Present(member, kind, name, text::of_value(kind, object))
                 }
                 (None, None, Some(name)) => Change::Gone(member, kind, parsed(&name, kind)?),
                 _ => bail!("it has neither a state nor an object"),

@@ -1,5 +1,6 @@
 //! The documents of `what-if apply`.
 
+use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -46,6 +47,10 @@ pub(super) fn parse(text: &str) -> Result<Vec<Document>> {
     let documents = documents.into_iter().filter(|document| !document.is_null());
     let documents: Vec<_> = documents.map(document).collect::<Result<_>>()?;
     ensure!(!documents.is_empty(), "there is no document in it");
+    let mut seen = BTreeSet::new();
+    for (kind, name, _) in &documents {
+        ensure!(seen.insert((kind.kind, name)), "{} {name} is there twice", kind.kind);
+    }
     Ok(documents)
 }
 
@@ -111,6 +116,11 @@ kind: ServiceTraffic
 metadata: { name: web, namespace: shop }
 spec: { preference: LocalFirst }
 ";
+
+    #[test]
+    fn an_object_is_there_once() {
+        refuses(&format!("{POLICY}---\n{POLICY}"), "twice");
+    }
 
     #[track_caller]
     fn refuses(text: &str, word: &str) {

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-/// Where `kubectl apply` keeps the document that it applied last.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+use crate::recorded::LAST_APPLIED;
+
 /// What a document names an object by, and what it cannot change.
 const OTHERS: [&str; 4] = ["metadata", "apiVersion", "kind", "status"];
 
-/// Fields of the document are set, fields that the last one had and this one has not go, and others stay: among them those that the API
+/// Metadata stay as they are. Of the rest, fields of the document are set, fields that the last one had and this one has not go, and others stay: among them those that the API
 /// server fills in. <https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config/#merge-patch-calculation>
 pub(super) fn merged(present: &mut Value, document: &Value) {
     let last = present["metadata"]["annotations"][LAST_APPLIED].as_str();

@@ -1,7 +1,7 @@
 //! Two clusters of one name, on model servers.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fleet_accumulator::{ClusterId, SourceState};
 use fleet_api::{ObjectName, kinds};
@@ -180,7 +180,7 @@ fn a_cluster_records_itself_at_once_on_a_hub_that_was_rebuilt() {
     let (mut former, mut first, rebuilt) = (hub(), Cluster::new(0), hub());
     first.settle(&mut former);
     let mut snapshot = first.snapshot(&rebuilt);
-    snapshot.cluster_reports = snapshot.cluster_reports.settling(true);
+    snapshot.cluster_reports = snapshot.cluster_reports.settling(true).listed_at(Instant::now());
     let plans = all(&first.membership, &snapshot, first.own.now());
     assert_eq!(records(&plans), []);
     assert!(plans.iter().flat_map(|plan| &plan.steps).any(is_record), "{plans:?}");

@@ -9,10 +9,10 @@ use tokio::sync::watch;
 use crate::ClusterId;
 use crate::time::now;
 
-/// The shortest time between two times that sources are woken because one gets through.
-const FIND_AGAIN: Duration = Duration::from_secs(1);
-/// Those that are woken ask within so long, each at a time of its own: agents of many members hear of one API server.
-const FIND_OVER: Duration = Duration::from_millis(500);
+/// The shortest time between two times that a source is woken because another one gets through.
+const WOKEN_AGAIN: Duration = Duration::from_secs(1);
+/// Sources that are woken ask within so long, each at a time of its own: agents of many members find the same API server.
+const WOKEN_OVER: Duration = Duration::from_secs(2);
 
 /// The requests by cluster. Clones share them.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ impl Refreshes {
     /// What the sources of a cluster follow.
     pub(crate) fn of(&self, cluster: ClusterId) -> Refresh {
         let sender = self.0[&cluster].clone();
-        Refresh { asked: sender.lists.subscribe(), found: sender.found.subscribe(), sender }
+        Refresh { asked: sender.lists.subscribe(), found: sender.found.subscribe(), woken: None, sender }
     }
 
     /// Lists of all clusters that were begun before `since` are to be repeated.
@@ -66,6 +66,8 @@ fn demand(sender: &watch::Sender<Instant>, since: Instant) {
 pub(crate) struct Refresh {
     asked: watch::Receiver<Instant>,
     found: watch::Receiver<Instant>,
+    /// When it was woken last because another source got through.
+    woken: Option<Instant>,
     sender: Requests,
 }
 
@@ -88,22 +90,19 @@ impl Refresh {
     }
 
     /// Wakes the sources of the cluster that wait before they try again: one gets through, so others may, too, as where a hub is back, or
-    /// one that was rebuilt serves its kinds and has given its rights. No more often than once a second: of several API servers behind one
-    /// address, one may answer and one not.
+    /// one that was rebuilt serves its kinds and has given its rights.
     pub(super) fn find(&mut self) {
-        let at = now();
-        self.sender.found.send_if_modified(|last| {
-            let is_news = at.saturating_duration_since(*last) >= FIND_AGAIN;
-            if is_news {
-                *last = at;
-            }
-            is_news
-        });
-        // That is no news to the one that has found it.
+        self.sender.found.send_replace(now());
+        self.tries();
+    }
+
+    /// The source tries again: what others have found until now is no news.
+    pub(super) fn tries(&mut self) {
         self.found.mark_unchanged();
     }
 
-    /// Waits until lists are asked for, or another source gets through. Cancel safe.
+    /// Waits until lists are asked for, or another source gets through; the latter at most once a second, since of several API servers
+    /// behind one address, one may answer and one not. If it is cancelled, what was found may be lost.
     pub(super) async fn asked(&mut self) {
         // This holds the senders, so neither can fail.
         tokio::select! {
@@ -111,7 +110,10 @@ impl Refresh {
                 self.since();
             }
             _ = self.found.changed() => {
-                tokio::time::sleep(FIND_OVER.mul_f64(fastrand::f64())).await;
+                let rest = self.woken.map(|woken| (woken + WOKEN_AGAIN).saturating_duration_since(now()));
+                let apart = WOKEN_OVER.mul_f64(fastrand::f64());
+                tokio::time::sleep(rest.unwrap_or_default() + apart).await;
+                self.woken = Some(now());
             }
         }
     }

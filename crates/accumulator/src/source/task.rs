@@ -89,10 +89,10 @@ fn jittered(duration: Duration) -> Duration {
     duration.mul_f64(0.8 + 0.4 * fastrand::f64())
 }
 
-/// From two fifths of `duration` to a fifth more: sources that failed together do not try again together. So one of them soon notices that
+/// From half of `duration` to half more: sources that failed together do not try again together. So one of them soon notices that
 /// the API server is back, and wakes the others; and agents of many members do not come back at once.
 fn scattered(duration: Duration) -> Duration {
-    duration.mul_f64(0.4 + 0.8 * fastrand::f64())
+    duration.mul_f64(0.5 + fastrand::f64())
 }
 
 impl<S: 'static, T: Tracked> Task<S, T> {
@@ -177,6 +177,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             return Ok(command);
         }
         self.opened_at = now();
+        self.refresh.tries();
         self.machine.opens(self.opened_at);
         let from = self.machine.version();
         if from.is_none() {
@@ -384,11 +385,17 @@ impl<S: 'static, T: Tracked> Task<S, T> {
     /// Waits before the next attempt. It is known that there is no connection meanwhile, so the
     /// source may become stale.
     async fn pause(&mut self) -> Result<(), Closed> {
+        let (delay, hurries) = self.next_pause();
+        self.pause_for(delay, hurries).await
+    }
+
+    /// How long to wait before the next attempt, and whether that may end early: not where the API server has asked for it.
+    fn next_pause(&mut self) -> (Duration, bool) {
         self.doubtful.get_or_insert_with(now);
         let delay = scattered(self.backoff.next().unwrap_or(self.config.max_backoff));
         let delay = if self.is_spared() { jittered(self.config.recheck_optional) } else { delay };
         let asked = self.machine.take_retry_after();
-        self.pause_for(delay.max(asked.unwrap_or_default()), asked.is_none()).await
+        (delay.max(asked.unwrap_or_default()), asked.is_none())
     }
 
     /// Whether the agent does without the source, and has for a while: asking for it all the time would only cost the API
@@ -451,7 +458,9 @@ impl<S: 'static, T: Tracked> Task<S, T> {
                 Err(failure) => {
                     self.machine.undiscovered(&failure, asked);
                     self.publish(now()).await?;
-                    self.pause().await?;
+                    // A list that is asked for meanwhile is begun by whoever reads this stream.
+                    let (delay, _) = self.next_pause();
+                    self.pause_for(delay, false).await?;
                 }
             }
         }

@@ -46,7 +46,7 @@ async fn drain(testbed: &Testbed, member: usize, service: Option<&str>, force: b
     Ok(())
 }
 
-/// Creates an object, or changes the one that is there as `kubectl apply` does.
+/// Creates an object, or merges into the one that is there, as `kubectl apply` does with one that it has not applied before.
 async fn put(testbed: &Testbed, applied: Applied) -> Result<()> {
     let Applied { kind, namespace, name, spec, to } = applied;
     let cluster = to.map_or_else(|| testbed.hub(), |member| testbed.member(member));
