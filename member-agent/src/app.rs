@@ -441,13 +441,12 @@ fn scope(settings: &Settings, source: SourceId, spec: SourceSpec) -> SourceSpec 
         // What this member exports itself it does not import from the hub, and `slice_exports` has it already.
         let others = format!("metadata.namespace!={}", settings.identity.hub_namespace);
         spec.labels(labels::MULTICLUSTER_NAMESPACE).fields(others).unidentified()
-    } else if source == MemberSnapshot::fleet_reports() {
-        spec.unidentified()
-    } else if source == MemberSnapshot::hub_service_traffics()
+    } else if source == MemberSnapshot::fleet_reports()
+        || source == MemberSnapshot::hub_service_traffics()
         || source == MemberSnapshot::fleet_traffics()
         || source == MemberSnapshot::member_traffics()
     {
-        spec
+        spec.unidentified()
     } else {
         spec.namespace(settings.identity.hub_namespace.as_str())
     }

@@ -134,7 +134,7 @@ fn distributed(history: &History<'_>, life: &Life<'_>, version: &Version<'_>) ->
     found
 }
 
-/// What is bound to a derived Service came in by the import of the same name.
+/// What is bound to a derived Service came in by the import of the same name; own endpoints may come from their own slices, too.
 fn bound(history: &History<'_>, life: &Life<'_>, version: &Version<'_>) -> Vec<Violation> {
     let Author::Member(member) = version.author() else { return Vec::new() };
     let mut found = Vec::new();
@@ -149,8 +149,15 @@ fn bound(history: &History<'_>, life: &Life<'_>, version: &Version<'_>) -> Vec<V
         was_ready.extend(addresses(earlier.object(), "/spec/endpoints", |_| true));
         was_there.extend(addresses(earlier.object(), "/spec/drainingEndpoints", |_| true));
     }
-    was_there.extend(&was_ready);
     let object = version.object();
+    for earlier in own_sources(history, member, object)
+        .iter()
+        .flat_map(|one| one.until(Until::Time(version.when + LAG)))
+    {
+        was_ready.extend(addresses(earlier.object(), "/endpoints", ready));
+        was_there.extend(addresses(earlier.object(), "/endpoints", |_| true));
+    }
+    was_there.extend(&was_ready);
     for address in addresses(object, "/endpoints", ready).difference(&was_ready) {
         say("S01", format!("{address} was never in the import"));
     }
@@ -167,6 +174,20 @@ fn bound(history: &History<'_>, life: &Life<'_>, version: &Version<'_>) -> Vec<V
     }
     found.extend(mislabelled(&imports, life, version));
     found
+}
+
+/// The slices of the Service in this member, if that is where a slice is from: an agent that directs traffic does not wait for the hub.
+fn own_sources<'b, 'a>(
+    history: &'b History<'a>,
+    member: &'b str,
+    slice: &Value,
+) -> Vec<&'b Life<'a>> {
+    if annotation(slice, annotations::ORIGIN_CLUSTER) != member {
+        return Vec::new();
+    }
+    let service = annotation(slice, annotations::FLEET_SERVICE);
+    let all = history.about(member, kinds::ENDPOINT_SLICE, service);
+    all.filter(|life| life.namespace() != SYSTEM_NAMESPACE).collect()
 }
 
 /// The origin that an imported slice names is that of its import.

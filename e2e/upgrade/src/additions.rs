@@ -34,7 +34,11 @@ pub(crate) fn values(agent: Agent, on: bool) -> Value {
         "traffic": { "enabled": on },
     });
     match agent {
-        Agent::Hub => values["policies"] = json!({ "strict": false }),
+        Agent::Hub => {
+            values["policies"] = json!({ "strict": false });
+            // An hour by default, for which the hub keeps what is withdrawn.
+            values["multicluster"]["withdrawnFor"] = json!("3s");
+        }
         Agent::Member(_) => {
             values["crds"] = json!({ "multicluster": true, "about": true, "traffic": true });
         }

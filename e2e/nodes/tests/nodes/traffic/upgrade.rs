@@ -13,6 +13,8 @@ use crate::steps::Steps;
 /// In each cluster that exports.
 const PODS: usize = 2;
 const CALLS: u64 = 1000;
+/// Agents start beside it, which takes processors.
+const RATE: u32 = 200;
 /// The cluster whose Pods change.
 const FAR: usize = 2;
 
@@ -24,7 +26,7 @@ pub(super) async fn check(
 ) -> Result<()> {
     let import = world.import(Api::Fleet, "upgraded", [0, PODS, PODS]);
     let import = steps.take("a Service is imported", import).await?;
-    let (calls, plain) = (world.call(&import)?, world.call_plain(&import, world.rate)?);
+    let (calls, plain) = (world.call_at(&import, RATE)?, world.call_plain(&import, RATE)?);
     calls.next(CALLS, Moment::now()).await?;
     for edition in editions {
         for agent in world.fleet.fleet().agents() {
