@@ -166,7 +166,11 @@ mod tests {
     fn without_a_record_it_waits_for_a_while() {
         let tenure = Tenure::default();
         for (second, permit) in [(0, wait(10)), (0, wait(10)), (9, wait(1)), (10, Permit::Open)] {
-            assert_eq!(tenure.permit(&Fence::Free, Records::default(), at(second)), permit, "{second}");
+            assert_eq!(
+                tenure.permit(&Fence::Free, Records::default(), at(second)),
+                permit,
+                "{second}"
+            );
         }
         assert_eq!(
             tenure.permit(&Fence::Free, Records::default(), at(-100)),
@@ -220,7 +224,11 @@ mod tests {
         assert_eq!(tenure.permit(&Fence::Ours, Records::default(), at(0)), Permit::Open);
         assert_eq!(tenure.permit(&taken(), Records::default(), at(1)), Permit::Closed);
         assert_eq!(tenure.permit(&Fence::Free, Records::default(), at(2)), wait(70));
-        assert_eq!(tenure.permit(&Fence::Free, Records::default(), at(62)), wait(10), "it is recorded first");
+        assert_eq!(
+            tenure.permit(&Fence::Free, Records::default(), at(62)),
+            wait(10),
+            "it is recorded first"
+        );
         assert_eq!(tenure.delay(), SUCCESSION);
     }
 
@@ -228,7 +236,10 @@ mod tests {
     fn where_nothing_can_be_recorded_it_continues() {
         let tenure = Tenure::default();
         for why in [Unrecorded::NotServed, Unrecorded::Forbidden, Unrecorded::NoUid] {
-            assert_eq!(tenure.permit(&Fence::Unrecorded(why), Records::default(), at(0)), Permit::Open);
+            assert_eq!(
+                tenure.permit(&Fence::Unrecorded(why), Records::default(), at(0)),
+                Permit::Open
+            );
         }
         assert_eq!(tenure.permit(&Fence::Unknown, Records::default(), at(0)), Permit::Closed);
     }

@@ -8,14 +8,17 @@ use std::net::{IpAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use fleet_api::kinds;
 use fleet_testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_testbed::fleet::Fleet;
 use fleet_testbed::multicluster::{MODE, SETTLE, export, prepare};
+use fleet_testbed::objects::api;
 use fleet_testbed::scrape::Scrape;
 use fleet_testbed::wait::wait_until;
 use fleet_testbed::workload::{ManualService, ServiceSpec};
 use fleet_testbed::{crds, rbac};
 use futures::{StreamExt as _, TryStreamExt as _};
+use kube::api::ListParams;
 use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
 
@@ -112,7 +115,7 @@ async fn cross(fleet: &Fleet, endpoint: &Endpoint) -> Result<()> {
     wait_until("all Services are imported", DEADLINE, async || {
         let slices = api(importer.clone(), kinds::ENDPOINT_SLICE, Some(NAMESPACE));
         let found = slices.list_metadata(&ListParams::default()).await?;
-        Ok(found.items.len() >= usize::from(SERVICES))
+        Ok(u32::try_from(found.items.len())? >= SERVICES)
     })
     .await
 }

@@ -94,8 +94,7 @@ async fn story(testbed: &Testbed) -> Result<()> {
 /// Waits until a run has nothing of this: what is good to know is not counted.
 async fn finds_nothing_of(tool: &Tool, check: &str) -> Result<()> {
     wait_for(&format!("nothing of {check}"), DEADLINE, async || {
-        let said = examine(tool).await?;
-        ensure!(!said.out.contains(check), "{}", said.out);
+        examine(tool).await?.finds_none_of(&[check])?;
         Ok(Some(()))
     })
     .await

@@ -70,7 +70,7 @@ async fn finds(tool: &Tool, check: &str, words: &str) -> Result<()> {
 async fn is_mended(tool: &Tool) -> Result<()> {
     wait_until("offers and nodes are as they should be", DEADLINE, async || {
         let said = tool.run(&["doctor", "--member", EAST]).await?;
-        ensure!(![NODES, OFFERS].iter().any(|check| said.out.contains(check)), "{}", said.out);
+        said.finds_none_of(&[NODES, OFFERS])?;
         Ok(true)
     })
     .await

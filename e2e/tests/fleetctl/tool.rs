@@ -182,6 +182,13 @@ impl Said {
         serde_json::from_str(&self.out).with_context(|| format!("{self:?}"))
     }
 
+    /// An error unless it is a doctor's whole answer, which has none of these words.
+    pub(crate) fn finds_none_of(&self, words: &[&str]) -> Result<()> {
+        self.tells(&[" failures, ", " not checked"])?;
+        ensure!(!words.iter().any(|word| self.out.contains(word)), "{}", self.out);
+        Ok(())
+    }
+
     /// On standard output or standard error.
     pub(crate) fn tells(&self, words: &[&str]) -> Result<()> {
         for word in words {

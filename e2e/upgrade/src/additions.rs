@@ -91,7 +91,13 @@ pub(crate) async fn are_settled(fleet: &Fleet, services: &Services) -> Result<()
                 is_empty(member, kinds::MCS_SERVICE_IMPORT).await?;
             }
             is_empty(fleet.hub(), kinds::EXPORTED_SERVICE).await?;
-            is_empty(fleet.hub(), kinds::RESOLVED_SERVICE).await
+            is_empty(fleet.hub(), kinds::RESOLVED_SERVICE).await?;
+            // Users' objects stay.
+            for name in [MOVING, RESTING].map(|namespace| (namespace, STANDARD)) {
+                let export = find(fleet.member(EAST), kinds::MCS_SERVICE_EXPORT, name).await?;
+                ensure!(export.is_some(), "the ServiceExport {name:?} is gone");
+            }
+            Ok(())
         }
     }
 }

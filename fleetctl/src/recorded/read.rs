@@ -79,7 +79,11 @@ impl Reader {
         let mut hub = timeout(self.patience * LISTS, hub).await.context(late)?;
         let schema = schema(&self.hub.watch);
         if let Some(schema) = timeout(self.patience, schema).await.context(late)? {
-            hub.insert(HubSchema::KIND, ObjectName::cluster(GROUP_VERSION), text::of_value(HubSchema::KIND, schema));
+            hub.insert(
+                HubSchema::KIND,
+                ObjectName::cluster(GROUP_VERSION),
+                text::of_value(HubSchema::KIND, schema),
+            );
         }
         let namespaces = hub.kinds.get(&kinds::NAMESPACE);
         if let Some(reason) = namespaces.and_then(|of_kind| of_kind.state.unread()) {
@@ -159,7 +163,9 @@ async fn of_kind(client: &Client, kind: ResourceKind, fields: Option<&str>) -> K
     let mut found = KindObjects::default();
     loop {
         match pages.try_next().await {
-            Ok(Some(page)) => found.objects.extend(page.iter().filter_map(|object| text(kind, object))),
+            Ok(Some(page)) => {
+                found.objects.extend(page.iter().filter_map(|object| text(kind, object)))
+            }
             Ok(None) => return found,
             Err(error) => return KindObjects { state: unread(&error), ..KindObjects::default() },
         }

@@ -40,7 +40,12 @@ impl Refreshes {
     /// What the sources of a cluster follow.
     pub(crate) fn of(&self, cluster: ClusterId) -> Refresh {
         let sender = self.0[&cluster].clone();
-        Refresh { asked: sender.lists.subscribe(), found: sender.found.subscribe(), woken: None, sender }
+        Refresh {
+            asked: sender.lists.subscribe(),
+            found: sender.found.subscribe(),
+            woken: None,
+            sender,
+        }
     }
 
     /// Lists of all clusters that were begun before `since` are to be repeated.

@@ -15,8 +15,8 @@ const PODS: usize = 2;
 const CALLS: u64 = 1000;
 /// Agents start beside it, which takes processors.
 const RATE: u32 = 200;
-/// The cluster whose Pods change.
-const FAR: usize = 2;
+/// The clusters that export, whose Pods change: each agent has something to do.
+const EXPORTERS: [usize; 2] = [1, 2];
 
 pub(super) async fn check(
     world: &World<'_>,
@@ -33,7 +33,10 @@ pub(super) async fn check(
             let what = format!("{} of {}", world.fleet.fleet().agent_name(agent), edition.name);
             let replaced = async {
                 agents.replace(agent, &edition.programs).await?;
-                follows(world, &import, &calls).await
+                for exporter in EXPORTERS {
+                    follows(world, &import, exporter, &calls).await?;
+                }
+                Ok(())
             };
             steps.take(&what, replaced).await?;
         }
@@ -45,8 +48,13 @@ pub(super) async fn check(
 }
 
 /// A Pod that is not ready gets no calls, and gets them again when it is.
-async fn follows(world: &World<'_>, import: &Import<'_>, calls: &Calling) -> Result<()> {
-    let far = world.name(FAR);
+async fn follows(
+    world: &World<'_>,
+    import: &Import<'_>,
+    exporter: usize,
+    calls: &Calling,
+) -> Result<()> {
+    let far = world.name(exporter);
     for ready in [PODS - 1, PODS] {
         world.set_ready(import.servers_in(far)?, ready).await?;
         let what = format!("{ready} endpoints of {far} are ready");
