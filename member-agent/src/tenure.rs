@@ -18,7 +18,7 @@ use crate::snapshot::MemberSnapshot;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// When an agent records its cluster again whose record was deleted: an administrator may be about to record another one. One that went
-/// with the hub's data nobody has deleted: that cluster is recorded again at once.
+/// with the hub's data was not deleted by one: that cluster is recorded again at once.
 pub(crate) const RENEWAL: Duration = Duration::from_secs(5);
 
 /// When an agent records its cluster after the record of another one was deleted. That one comes first, so that a loss of the

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// A copy of the whole object, which `kubectl apply` keeps.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Kinds that people apply, and `what-if apply` as well: what they have applied last tells what a file has left out since.
+/// Kinds that people apply, and `what-if apply` as well: what they have applied last shows what a file has left out since.
 const APPLIED: [ResourceKind; 4] =
     [kinds::SERVICE_TRAFFIC, kinds::FLEET_TRAFFIC, kinds::MEMBER_TRAFFIC, kinds::CONFIG_MAP];
 

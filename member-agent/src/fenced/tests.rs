@@ -174,7 +174,7 @@ fn a_deleted_record_goes_back_to_its_cluster() {
     assert!(first.export.obstacle(&first.snapshot(&hub)).is_none());
 }
 
-/// One that went with the hub's data nobody has deleted.
+/// One that went with the hub's data was not deleted by an administrator.
 #[test]
 fn a_cluster_records_itself_at_once_on_a_hub_that_was_rebuilt() {
     let (mut former, mut first, rebuilt) = (hub(), Cluster::new(0), hub());

@@ -458,7 +458,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
                 Err(failure) => {
                     self.machine.undiscovered(&failure, asked);
                     self.publish(now()).await?;
-                    // A list that is asked for meanwhile is begun by whoever reads this stream.
+                    // A list that is asked for meanwhile is begun by what reads this stream.
                     let (delay, _) = self.next_pause();
                     self.pause_for(delay, false).await?;
                 }
