@@ -164,7 +164,7 @@ async fn of_kind(client: &Client, kind: ResourceKind, fields: Option<&str>) -> K
     loop {
         match pages.try_next().await {
             Ok(Some(page)) => {
-                found.objects.extend(page.iter().filter_map(|object| text(kind, object)))
+                found.objects.extend(page.iter().filter_map(|object| text(kind, object)));
             }
             Ok(None) => return found,
             Err(error) => return KindObjects { state: unread(&error), ..KindObjects::default() },
