@@ -91,10 +91,10 @@ async fn story(testbed: &Testbed) -> Result<()> {
     what_an_agent_has_left_is_found(&tool, east).await
 }
 
-/// Waits until a run has nothing of this: what is good to know is not counted.
-async fn finds_nothing_of(tool: &Tool, check: &str) -> Result<()> {
-    wait_for(&format!("nothing of {check}"), DEADLINE, async || {
-        examine(tool).await?.finds_none_of(&[check])?;
+/// Waits until a run has nothing of these: what is good to know is not counted.
+pub(crate) async fn finds_nothing_of(tool: &Tool, checks: &[&str]) -> Result<()> {
+    wait_for(&format!("nothing of {checks:?}"), DEADLINE, async || {
+        examine(tool).await?.finds_none_of(checks)?;
         Ok(Some(()))
     })
     .await
@@ -244,14 +244,14 @@ async fn what_dns_lacks_is_found(tool: &Tool, east: &Cluster) -> Result<()> {
     // There is a search list to speak of only where names resolve.
     apply(&east.client(), config_map("coredns", USUAL)).await?;
     finds(tool, 1, &["does not serve the zone clusterset.local"]).await?;
-    finds_nothing_of(tool, "search-list").await?;
+    finds_nothing_of(tool, &["search-list"]).await?;
     apply(&east.client(), config_map("coredns", &good)).await?;
     finds(tool, 0, &["member-1 search-list  with the usual ndots:5"]).await?;
 
     apply(&east.client(), config_map("kubeadm-config", "")).await?;
     finds(tool, 0, &["member-1 kubeadm  kubeadm made the cluster"]).await?;
     remove(east, kinds::CONFIG_MAP, (DNS, "kubeadm-config")).await?;
-    finds_nothing_of(tool, "member-1 kubeadm").await?;
+    finds_nothing_of(tool, &["member-1 kubeadm"]).await?;
 
     let labels = json!({ "k8s-app": "node-local-dns" });
     let cache = json!({

@@ -11,7 +11,7 @@ use fleet_testbed::wait::wait_until;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use crate::doctor::{EAST, finds, is_sound};
+use crate::doctor::{EAST, finds, finds_nothing_of, is_sound};
 use crate::tool::Tool;
 use crate::{DEADLINE, TEAM, WEB};
 
@@ -56,12 +56,7 @@ async fn exports_that_the_hub_may_lack_are_found(
     let words = "hub unpublished  members have never reported that the hub has all of their exports: member-2";
     finds(tool, 0, &["0 warnings", words]).await?;
     agents.launch(Agent::Member(1))?;
-    wait_until("nothing is found of it", DEADLINE, async || {
-        let said = tool.run(&["doctor", "--member", EAST]).await?;
-        said.finds_none_of(&["hub unpublished"])?;
-        Ok(true)
-    })
-    .await?;
+    finds_nothing_of(tool, &["hub unpublished"]).await?;
     agents.kill(Agent::Member(1))?;
 
     agents.kill(Agent::Member(0))?;

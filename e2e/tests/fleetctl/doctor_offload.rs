@@ -11,7 +11,7 @@ use fleet_testbed::wait::wait_until;
 use fleet_testbed::{Options, Testbed, member_policy};
 use serde_json::json;
 
-use crate::doctor::EAST;
+use crate::doctor::{EAST, finds_nothing_of};
 use crate::tool::Tool;
 use crate::{DEADLINE, TEAM, TURN};
 
@@ -68,10 +68,5 @@ async fn finds(tool: &Tool, check: &str, words: &str) -> Result<()> {
 
 /// Waits until nothing is found of Pods in other members.
 async fn is_mended(tool: &Tool) -> Result<()> {
-    wait_until("offers and nodes are as they should be", DEADLINE, async || {
-        let said = tool.run(&["doctor", "--member", EAST]).await?;
-        said.finds_none_of(&[NODES, OFFERS])?;
-        Ok(true)
-    })
-    .await
+    finds_nothing_of(tool, &[NODES, OFFERS]).await
 }

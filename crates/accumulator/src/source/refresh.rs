@@ -24,7 +24,7 @@ struct Requests {
     /// Lists that were begun earlier are to be repeated.
     lists: watch::Sender<Instant>,
     /// When a source got through that had not for a while.
-    found: watch::Sender<Instant>,
+    found: watch::Sender<()>,
 }
 
 impl Refreshes {
@@ -33,7 +33,7 @@ impl Refreshes {
         let begin = now();
         let clusters = [ClusterId::Local, ClusterId::Hub];
         let requests =
-            || Requests { lists: watch::Sender::new(begin), found: watch::Sender::new(begin) };
+            || Requests { lists: watch::Sender::new(begin), found: watch::Sender::new(()) };
         Self(Arc::new(clusters.map(|cluster| (cluster, requests())).into()))
     }
 
@@ -70,7 +70,7 @@ fn demand(sender: &watch::Sender<Instant>, since: Instant) {
 /// The requests to one source of a cluster, and from it.
 pub(crate) struct Refresh {
     asked: watch::Receiver<Instant>,
-    found: watch::Receiver<Instant>,
+    found: watch::Receiver<()>,
     /// When it was woken last because another source got through.
     woken: Option<Instant>,
     sender: Requests,
@@ -97,7 +97,7 @@ impl Refresh {
     /// Wakes the sources of the cluster that wait before they try again: one gets through, so others may, too, as where a hub is back, or
     /// one that was rebuilt serves its kinds and has given its rights.
     pub(super) fn find(&mut self) {
-        self.sender.found.send_replace(now());
+        self.sender.found.send_replace(());
         self.tries();
     }
 
@@ -109,17 +109,19 @@ impl Refresh {
     /// Waits until lists are asked for, or another source gets through; the latter at most once a second, since of several API servers
     /// behind one address, one may answer and one not. If it is cancelled, what was found may be lost.
     pub(super) async fn asked(&mut self) {
+        let Self { asked, found, woken, .. } = self;
         // This holds the senders, so neither can fail.
         tokio::select! {
-            _ = self.asked.changed() => {
-                self.since();
-            }
-            _ = self.found.changed() => {
-                let rest = self.woken.map(|woken| (woken + WOKEN_AGAIN).saturating_duration_since(now()));
-                let apart = WOKEN_OVER.mul_f64(fastrand::f64());
-                tokio::time::sleep(rest.unwrap_or_default() + apart).await;
-                self.woken = Some(now());
-            }
+            _ = asked.changed() => {}
+            () = news(found, *woken) => *woken = Some(now()),
         }
     }
+}
+
+/// Waits until another source gets through, and then for a time of its own.
+async fn news(found: &mut watch::Receiver<()>, woken: Option<Instant>) {
+    let _ = found.changed().await;
+    let rest = woken.map(|woken| (woken + WOKEN_AGAIN).saturating_duration_since(now()));
+    let apart = WOKEN_OVER.mul_f64(fastrand::f64());
+    tokio::time::sleep(rest.unwrap_or_default() + apart).await;
 }
