@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use addresses::Addresses;
 use apply::applied;
 use pods::{grace_of, has_time_left};
-use rules::{body, drop_empty, finalizers, has_status, next_generation, replaced, with_status};
+use rules::{body, finalizers, has_status, next_generation, normalize, replaced, with_status};
 
 /// Number of the first uid of a server with objects of another.
 const ADOPTED: u64 = 1 << 40;
@@ -145,7 +145,8 @@ impl ModelServer {
     }
 
     /// Adds an object of another server as that has it, with its uid and version. What this server makes later is newer.
-    pub fn adopt(&mut self, kind: ResourceKind, name: ObjectName, object: Value) {
+    pub fn adopt(&mut self, kind: ResourceKind, name: ObjectName, mut object: Value) {
+        normalize(kind, &mut object);
         let version = object["metadata"]["resourceVersion"].as_str();
         let version = version.and_then(|version| version.parse().ok()).unwrap_or_default();
         self.version = self.version.max(version);
@@ -431,7 +432,7 @@ impl ModelServer {
     /// Stores a changed object; one without finalizers that is being deleted goes.
     fn update(&mut self, kind: ResourceKind, name: &ObjectName, mut object: Value) {
         let Some(current) = self.get(kind, name) else { return };
-        drop_empty(&mut object);
+        normalize(kind, &mut object);
         if *current == object {
             return; // The server answers such a write without storing anything.
         }
@@ -448,7 +449,7 @@ impl ModelServer {
     }
 
     fn store(&mut self, kind: ResourceKind, name: &ObjectName, mut object: Value) {
-        drop_empty(&mut object);
+        normalize(kind, &mut object);
         self.version += 1;
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());
         let told = self.changes.is_some().then(|| object.clone());

@@ -15,7 +15,7 @@ use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use fleet_testbed::{Options, Testbed};
 use serde_json::{Value, json};
 
-use super::{doctor_base, doctor_claim, doctor_clock, doctor_definitions};
+use super::{doctor_base, doctor_claim, doctor_definitions, doctor_servers};
 use crate::tool::{DEPLOYMENT, Said, Tool, deployment};
 use crate::{DEADLINE, TEAM, TURN, WEB};
 
@@ -82,7 +82,7 @@ async fn story(testbed: &Testbed) -> Result<()> {
     other_implementations_are_found(&tool, east).await?;
     a_version_that_is_not_served_is_found(&tool, east).await?;
     doctor_base::what_agents_stand_on_is_examined(testbed, &tool).await?;
-    doctor_clock::clocks_that_differ_are_found(testbed, &tool).await?;
+    doctor_servers::what_servers_say_of_themselves_is_examined(testbed, &tool).await?;
     doctor_definitions::definitions_that_lack_something_are_found(testbed, &tool).await?;
     a_member_that_never_connected_is_found(&tool).await?;
     doctor_claim::what_hub_and_members_know_is_compared(testbed, &tool, &mut agents).await?;
@@ -315,7 +315,10 @@ async fn a_version_that_is_not_served_is_found(tool: &Tool, east: &Cluster) -> R
     let newer =
         json!({ "metadata": { "labels": { "multicluster.x-k8s.io/release-version": "v9.0.0" } } });
     edit(east, DEFINITION, ("", name), newer).await?;
-    finds(tool, 0, &["0 warnings", "is of v9.0.0 (revision 0), newer than"]).await
+    finds(tool, 0, &["0 warnings", "is of v9.0.0 (revision 0), newer than"]).await?;
+    let labels = found.data["metadata"]["labels"].clone();
+    edit(east, DEFINITION, ("", name), json!({ "metadata": { "labels": labels } })).await?;
+    finds_nothing_of(tool, &["member-1 definition-release"]).await
 }
 
 /// Its cluster has all definitions, and no agent.
@@ -346,11 +349,17 @@ async fn what_may_not_be_read_is_not_checked(testbed: &Testbed, tool: &Tool) -> 
 }
 
 async fn what_an_agent_has_left_is_found(tool: &Tool, east: &Cluster) -> Result<()> {
+    mode(east, "clean-up").await?;
+    finds(tool, 0, &["member-1 mode  the member agent deletes what it made for the standard API"])
+        .await?;
     mode(east, "off").await?;
     finds(tool, 0, &[
         "--multicluster=off and keeps no longer right what it made: 1 ServiceImports (team/web)",
-        "the member takes no part in the standard API",
+        "member-1 mode  the member takes no part in the standard API",
     ])
     .await?;
+    mode(east, "on").await?;
+    finds_nothing_of(tool, &["member-1 mode", "member-1 leftovers"]).await?;
+    is_sound(tool).await?;
     remove(east, DEPLOYMENT, (SYSTEM_NAMESPACE, "agent")).await
 }

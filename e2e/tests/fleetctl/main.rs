@@ -13,9 +13,9 @@
 mod doctor;
 mod doctor_base;
 mod doctor_claim;
-mod doctor_clock;
 mod doctor_definitions;
 mod doctor_offload;
+mod doctor_servers;
 mod standard;
 mod standard_path;
 mod tool;

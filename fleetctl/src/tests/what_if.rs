@@ -159,6 +159,62 @@ fn what_a_weight_has_put_out_of_use_can_return() {
     assert_eq!(percents(&traffic.after), [("east", 50), ("north", 50)], "{found:#?}");
 }
 
+/// Two exporters, of which north has no weight.
+fn without_north(preference: &str) -> Agents {
+    let mut world = two_exporters();
+    world.direct_traffic();
+    let weights = json!([{ "cluster": "north", "weight": 0 }]);
+    let spec = json!({ "spec": { "preference": preference, "weights": weights } });
+    world.hub.create(kinds::SERVICE_TRAFFIC, &web(), spec).unwrap();
+    let mut agents = Agents::new(world, 1);
+    agents.pass(80);
+    agents
+}
+
+/// The other one has no weight: all are last resort then, and serve, since nothing else does.
+#[test]
+fn the_drain_of_the_only_exporter_in_use_is_foreseen() {
+    for preference in ["None", "LocalFirst"] {
+        for is_other_drained in [false, true] {
+            let mut agents = without_north(preference);
+            let drain = |member: &str, force| Action::Drain {
+                member: member.to_owned(),
+                services: vec![],
+                force,
+            };
+            if is_other_drained {
+                random::compare(&mut agents, &drain("north", false), 0).unwrap();
+            }
+            random::compare(&mut agents, &drain("east", true), 0).unwrap();
+        }
+    }
+}
+
+/// API servers spell out what an agent leaves away: a slice that has become what it was is no other one for that.
+#[test]
+fn a_slice_that_is_as_before_has_not_changed() {
+    let agents = without_north("None");
+    let mut fleet = agents.world.objects();
+    let west = fleet.members.get_mut("west").unwrap();
+    let slices = west.objects.kinds.get_mut(&kinds::ENDPOINT_SLICE).unwrap();
+    for text in slices.objects.values_mut() {
+        let mut slice: serde_json::Value = serde_json::from_str(text).unwrap();
+        slice.as_object_mut().unwrap().retain(|name, _| name != "apiVersion" && name != "kind");
+        let endpoints = slice["endpoints"].as_array_mut().unwrap();
+        for endpoint in endpoints.iter_mut().filter(|it| it.get("conditions").is_none()) {
+            endpoint["conditions"] = json!({});
+        }
+        if endpoints.is_empty() {
+            slice["endpoints"] = json!(null);
+        }
+        *text = slice.to_string().into();
+    }
+    let drain = Action::Drain { member: "east".to_owned(), services: vec![], force: true };
+    let (found, _) = what_if(&fleet, &drain).unwrap();
+    let kinds: Vec<_> = found.changes.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, ["MemberTraffic"], "{found:#?}");
+}
+
 #[test]
 fn a_policy_is_applied_to_the_hub_or_to_a_member() {
     let mut world = two_exporters();

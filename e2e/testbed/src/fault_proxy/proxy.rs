@@ -42,6 +42,7 @@ impl FaultProxy {
             streams: Arc::new(Streams::default()),
             log: Log::default(),
             date: Mutex::default(),
+            release: Mutex::default(),
         });
         let (port, listener) = serve::listen(identity, Arc::clone(&shared)).await?;
         Ok(Self { port, shared, listener })
@@ -71,6 +72,11 @@ impl FaultProxy {
     /// Its answers have the `Date` of the API server again.
     pub fn clear_time(&self) {
         *self.shared.date.lock() = None;
+    }
+
+    /// Has the API server seem to be of another release from now on, such as `v1.33.0`; `None` for its own.
+    pub fn set_release(&self, release: Option<&str>) {
+        *self.shared.release.lock() = release.map(str::to_owned);
     }
 
     /// What was asked and answered so far.

@@ -249,3 +249,18 @@ async fn a_proxy_may_have_a_clock_of_its_own() {
     scene.proxy.clear_time();
     assert_ne!(date().await, "Thu, 01 Jan 1970 00:00:10 GMT");
 }
+
+#[tokio::test]
+async fn an_api_server_may_seem_to_be_of_another_release() {
+    let scene = scene().await;
+    let answer = async || {
+        let request = Request::post("/version").body(Body::empty()).unwrap();
+        let answer = scene.client.send(request).await.unwrap().into_body();
+        String::from_utf8(answer.collect().await.unwrap().to_bytes().to_vec()).unwrap()
+    };
+    let own = answer().await;
+    scene.proxy.set_release(Some("v1.33.0"));
+    assert_eq!(answer().await, r#"{"gitVersion":"v1.33.0"}"#);
+    scene.proxy.set_release(None);
+    assert_eq!(answer().await, own);
+}

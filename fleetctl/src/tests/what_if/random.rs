@@ -152,7 +152,7 @@ fn act(agents: &mut Agents, action: &Action) {
 }
 
 /// Compares what is foreseen with what happens; `None` if the action could not be done.
-fn compare(agents: &mut Agents, action: &Action, seed: u64) -> Option<()> {
+pub(super) fn compare(agents: &mut Agents, action: &Action, seed: u64) -> Option<()> {
     // A flag of the hub agent decides whether there is one.
     let is_fleet = |objects: &[(fleet_api::ResourceKind, ObjectName, serde_json::Value)]| {
         matches!(objects, [(kinds::FLEET_TRAFFIC, ..)])

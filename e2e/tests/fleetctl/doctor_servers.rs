@@ -1,5 +1,5 @@
-//! Clocks that differ, as `fleetctl doctor` finds them: all servers here have the same one, so proxies in front of the real API servers
-//! give answers another time, and then the servers' own again.
+//! Clocks that differ and releases of Kubernetes that are not supported, as `fleetctl doctor` finds them: all servers here have the same,
+//! so proxies in front of the real API servers give answers another time and another version, and then the servers' own again.
 
 use anyhow::{Context as _, Result, ensure};
 use fleet_api::names::SYSTEM_NAMESPACE;
@@ -21,11 +21,22 @@ const OF_MEMBER: &str =
     "member-1 clock  the clocks of the member's API server and of the hub's differ by";
 const OF_HUB: &str = "hub hub-clock  the hub's clock and that of this computer differ by";
 
+const OF_MEMBERS_RELEASE: &str = "member-1 kubernetes  ";
+const OF_HUBS_RELEASE: &str = "hub hub-kubernetes  ";
+
 /// In a fleet that is sound.
-pub(crate) async fn clocks_that_differ_are_found(testbed: &Testbed, tool: &Tool) -> Result<()> {
+pub(crate) async fn what_servers_say_of_themselves_is_examined(
+    testbed: &Testbed,
+    tool: &Tool,
+) -> Result<()> {
     is_sound(tool).await?;
     let scene = Scene::of(testbed, tool).await?;
-    scene.is_mended(0).await?;
+    scene.is_mended().await?;
+    clocks_that_differ_are_found(&scene).await?;
+    releases_that_are_not_supported_are_found(&scene).await
+}
+
+async fn clocks_that_differ_are_found(scene: &Scene<'_>) -> Result<()> {
     // A clock of a proxy stands still: a difference has room for the time that a look takes.
     for (ahead, code, counts) in
         [(40, 0, "0 failures, 1 warnings"), (600, 1, "1 failures"), (-600, 1, "1 failures")]
@@ -34,7 +45,7 @@ pub(crate) async fn clocks_that_differ_are_found(testbed: &Testbed, tool: &Tool)
         let said = scene.examine().await?.exits(code)?;
         said.tells(&["0 not checked", counts, OF_MEMBER])?;
         ensure!(!said.out.contains(OF_HUB), "that of the hub is right: {}", said.out);
-        scene.is_mended(ahead).await?;
+        scene.is_mended().await?;
     }
     let at = now() + 600;
     scene.hub.set_time(at)?;
@@ -44,7 +55,23 @@ pub(crate) async fn clocks_that_differ_are_found(testbed: &Testbed, tool: &Tool)
     let said = scene.examine().await?.exits(0)?;
     said.tells(&["0 failures, 0 warnings", OF_HUB])?;
     ensure!(!said.out.contains(OF_MEMBER), "{}", said.out);
-    scene.is_mended(600).await
+    scene.is_mended().await
+}
+
+async fn releases_that_are_not_supported_are_found(scene: &Scene<'_>) -> Result<()> {
+    for (release, code, level, words) in [
+        ("v1.33.5", 1, "1 failures", "Kubernetes 1.33 is older than 1.34"),
+        ("v1.34.1", 0, "0 failures", "Kubernetes 1.34 lacks the promise"),
+        ("v1.99.0", 0, "0 failures", "Kubernetes 1.99 is newer than"),
+    ] {
+        for (proxy, check) in [(&scene.hub, OF_HUBS_RELEASE), (&scene.member, OF_MEMBERS_RELEASE)] {
+            proxy.set_release(Some(release));
+            let said = scene.examine().await?.exits(code)?;
+            said.tells(&[level, "0 warnings, 0 not checked", &format!("{check}{words}")])?;
+            scene.is_mended().await?;
+        }
+    }
+    Ok(())
 }
 
 fn now() -> i64 {
@@ -75,14 +102,15 @@ impl<'a> Scene<'a> {
         self.tool.run(&["doctor", "--member", EAST, "--kubeconfig", &self.kubeconfig]).await
     }
 
-    /// Gives both their own clocks back, and nothing is found.
-    async fn is_mended(&self, ahead: i64) -> Result<()> {
-        self.hub.clear_time();
-        self.member.clear_time();
+    /// Gives both their own clocks and releases back, and nothing is found.
+    async fn is_mended(&self) -> Result<()> {
+        for proxy in [&self.hub, &self.member] {
+            proxy.clear_time();
+            proxy.set_release(None);
+        }
         let said = self.examine().await?.exits(0)?;
         said.tells(&["0 failures, 0 warnings, 0 not checked"])?;
-        ensure!(!said.out.contains("clock"), "after {ahead} s: {}", said.out);
-        Ok(())
+        said.finds_none_of(&[OF_MEMBER, OF_HUB, OF_MEMBERS_RELEASE, OF_HUBS_RELEASE])
     }
 }
 
