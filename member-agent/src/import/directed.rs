@@ -54,18 +54,19 @@ struct Wanted<'a> {
     whole: Option<&'a discovery::EndpointSlice>,
     /// As its exporter has it.
     source: discovery::EndpointSlice,
+    /// Whether that is what the copy has: endpoints of this cluster itself may be newer.
+    is_as_copied: bool,
     /// With its endpoints where they belong.
     slice: discovery::EndpointSlice,
 }
 
 impl<'a> Wanted<'a> {
-    fn draft(&self, importer: &str) -> Draft<'a> {
+    fn draft(&self) -> Draft<'a> {
         Draft {
             cluster: self.copy.origin().to_owned(),
             source: self.source.clone(),
             current: self.whole,
-            // What this cluster has itself is newer than any copy.
-            is_same_generation: self.copy.origin() != importer
+            is_same_generation: self.is_as_copied
                 && self.generation_here()
                     == Some(self.copy.spec.endpoint_slice_reference.generation),
         }
@@ -163,7 +164,8 @@ fn wanted<'a: 'b, 'b>(
     let weight = weight::carried(copy.meta.annotation(annotations::WEIGHT));
     let marks = weight_mark(weight).map(|(key, value)| (key.to_owned(), value));
     source.metadata.annotations = Some(marks.into_iter().collect());
-    Some(Wanted { copy, name, content, current, whole, slice: source.clone(), source })
+    let (slice, is_as_copied) = (source.clone(), !is_own || own::is_as_copied(state, copy, spec));
+    Some(Wanted { copy, name, content, current, whole, slice, source, is_as_copied })
 }
 
 /// Names the nodes of own endpoints that are named here already: it is not known yet which of them are virtual.
@@ -233,7 +235,7 @@ fn direct(
     (moving, kept): (&mut [KeptSlice<'_>], Vec<Kept<'_>>),
 ) -> Directed {
     let rules = ground.rules(state.service);
-    let drafts = wanted.iter().map(|wanted| wanted.draft(ground.importer()));
+    let drafts = wanted.iter().map(|wanted| wanted.draft());
     let drafts: Vec<_> = drafts.chain(moving.iter().map(KeptSlice::draft)).collect();
     let (exporters, again_in) = exporters(state, ground, &rules, set, (&drafts, &kept));
     let offer = Offer {

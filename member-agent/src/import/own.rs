@@ -32,6 +32,24 @@ pub(super) fn contents<'a>(
     contents
 }
 
+/// Whether the content of a copy is that of the slice of this cluster which the hub has copied, and neither has changed since.
+pub(super) fn is_as_copied(
+    state: &ServiceState<'_>,
+    copy: &EndpointSliceImport,
+    content: &ExportedSliceSpec,
+) -> bool {
+    let reference = &copy.spec.endpoint_slice_reference;
+    let backs = SliceIndex::Backs(state.service.clone());
+    let mut slices = state.snapshot.endpoint_slices.by(&backs);
+    let slice = slices.find(|slice| slice.uid.is(&reference.uid));
+    let count = content.endpoints.len() + content.draining_endpoints.len();
+    slice.is_some_and(|slice| {
+        slice.meta.generation == reference.generation
+            // With those of slices that the hub has not copied yet there would be more.
+            && slice.ready.len() + slice.draining.len() == count
+    })
+}
+
 /// The slices of the exported Service of this cluster, and the copies that the hub has of them.
 struct Own<'a> {
     cluster: &'a str,

@@ -80,6 +80,34 @@ fn what_the_hub_has_of_a_later_generation_is_newer() {
     assert_eq!(directing.imported("b"), ["10.9.0.8"]);
 }
 
+/// The agent begins anew and has not listed what is in force: endpoints that a weight has put out of use stay so, and others are new.
+#[test]
+fn what_is_out_of_use_stays_so_until_policies_are_known() {
+    let out = || {
+        let mut directing = Directing::new();
+        directing.fleet(json!({ "defaults": { "weights": [{ "cluster": "b", "weight": 0 }] } }));
+        directing.settle();
+        assert_eq!(directing.imported("b"), [""; 0]);
+        directing.memory = TrafficMemory::new(directing.clock.clone());
+        directing
+    };
+    let begin = |directing: &mut Directing| {
+        let (key, now) = (Key::Service(shop()), directing.world.own.now());
+        let mut snapshot = directing.world.snapshot();
+        snapshot.fleet_traffics = View::default().in_state(SourceState::Pending);
+        let plan = directing.controller().plan(&key, &snapshot, now);
+        execute(&plan, &mut [&mut directing.world.own, &mut directing.world.hub]);
+        directing.imported("b")
+    };
+    assert_eq!(begin(&mut out()), [""; 0]);
+    let mut other_pods = out();
+    other_pods.own_pods("shop-x1", &["10.9.0.3"]);
+    assert_eq!(begin(&mut other_pods), ["10.9.0.3"]);
+    let mut more_pods = out();
+    more_pods.own_pods(ANOTHER, &["10.9.0.7"]);
+    assert_eq!(begin(&mut more_pods), ["10.9.0.1", "10.9.0.2", "10.9.0.7"]);
+}
+
 /// Own endpoints that are gone leave at once, and what changes wakes the import.
 #[test]
 fn a_change_of_own_pods_is_urgent_and_concerns_the_import() {
