@@ -8,6 +8,7 @@ mod addresses;
 mod apply;
 mod pods;
 mod rules;
+mod spelling;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,10 @@ use serde_json::{Value, json};
 use addresses::Addresses;
 use apply::applied;
 use pods::{grace_of, has_time_left};
-use rules::{body, finalizers, has_status, next_generation, normalize, replaced, with_status};
+use rules::{
+    body, drop_empty, finalizers, has_status, is_same, next_generation, replaced, with_status,
+};
+pub use spelling::normalized;
 
 /// Number of the first uid of a server with objects of another.
 const ADOPTED: u64 = 1 << 40;
@@ -145,8 +149,7 @@ impl ModelServer {
     }
 
     /// Adds an object of another server as that has it, with its uid and version. What this server makes later is newer.
-    pub fn adopt(&mut self, kind: ResourceKind, name: ObjectName, mut object: Value) {
-        normalize(kind, &mut object);
+    pub fn adopt(&mut self, kind: ResourceKind, name: ObjectName, object: Value) {
         let version = object["metadata"]["resourceVersion"].as_str();
         let version = version.and_then(|version| version.parse().ok()).unwrap_or_default();
         self.version = self.version.max(version);
@@ -432,8 +435,8 @@ impl ModelServer {
     /// Stores a changed object; one without finalizers that is being deleted goes.
     fn update(&mut self, kind: ResourceKind, name: &ObjectName, mut object: Value) {
         let Some(current) = self.get(kind, name) else { return };
-        normalize(kind, &mut object);
-        if *current == object {
+        drop_empty(&mut object);
+        if is_same(kind, current, &object) {
             return; // The server answers such a write without storing anything.
         }
         if body(kind, current) != body(kind, &object) {
@@ -449,7 +452,7 @@ impl ModelServer {
     }
 
     fn store(&mut self, kind: ResourceKind, name: &ObjectName, mut object: Value) {
-        normalize(kind, &mut object);
+        drop_empty(&mut object);
         self.version += 1;
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());
         let told = self.changes.is_some().then(|| object.clone());

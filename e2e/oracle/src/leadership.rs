@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use fleet_api::kinds;
+use fleet_api::names::MEMBER_LEASE;
 
 use super::object::text;
 use super::record::Micros;
@@ -46,11 +47,12 @@ pub fn check(requests: &[Request]) -> Vec<Violation> {
     found
 }
 
-/// What each agent has written into its Lease, in the order of the answers.
+/// What each agent has written into its Lease, in the order of the answers. By that of a member on the hub it is only heard.
 fn terms(requests: &[Request]) -> BTreeMap<Author, Vec<Term<'_>>> {
     let mut terms: BTreeMap<Author, Vec<Term<'_>>> = BTreeMap::new();
     let leases = requests.iter().filter(|request| {
-        request.is_write() && request.succeeded() && request.resource == kinds::LEASE.plural
+        let is_lease = request.resource == kinds::LEASE.plural && request.name != MEMBER_LEASE;
+        request.is_write() && request.succeeded() && is_lease
     });
     for request in leases {
         let Some((agent, holder)) = process(request) else { continue };

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
+use fleet_api::names::{MEMBER_LEASE, SYSTEM_NAMESPACE, member_namespace};
 use fleet_api::{ServiceInUseBy, annotations, kinds};
 use serde_json::Value;
 
@@ -126,12 +126,15 @@ fn away_from_home(request: &Request) -> Option<Violation> {
     outside.then(|| Violation::of_request("S08", request, "outside the member's namespace"))
 }
 
-/// What importers of the standard API read of the whole fleet.
+/// What importers of the standard API read of the whole fleet, and members that direct traffic.
 fn reads_what_all_read(request: &Request) -> bool {
     let shared = [
         kinds::RESOLVED_SERVICE.plural,
         kinds::ENDPOINT_SLICE_EXPORT.plural,
         kinds::CLUSTER_REPORT.plural,
+        kinds::SERVICE_TRAFFIC.plural,
+        kinds::MEMBER_TRAFFIC.plural,
+        kinds::FLEET_TRAFFIC.plural,
     ];
     matches!(request.verb.as_str(), "list" | "watch") && shared.contains(&request.resource.as_str())
 }
@@ -167,7 +170,11 @@ fn landing(history: &History<'_>, request: &Request) -> Option<Violation> {
     }
     let at_home = request.namespace == SYSTEM_NAMESPACE;
     let allowed = match (&request.author, request.resource.as_str()) {
-        (_, "events") | (Author::Hub, "serviceimports" | "endpointsliceimports") => true,
+        (_, "events")
+        | (Author::Hub, "serviceimports" | "endpointsliceimports" | "membertraffics") => true,
+        (Author::Member(member), "leases") if request.cluster == HUB => {
+            request.namespace == member_namespace(member) && request.name == MEMBER_LEASE
+        }
         (_, "leases") | (Author::Hub, "resolvedservices") => at_home,
         (Author::Member(_), "clusterproperties") => request.cluster != HUB,
         (Author::Member(member), "clusterreports") => {

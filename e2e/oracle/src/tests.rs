@@ -5,6 +5,7 @@ mod local_slices;
 mod seeds;
 mod standard;
 mod story;
+mod traffic;
 
 use std::collections::BTreeSet;
 
@@ -235,7 +236,11 @@ fn a_violation_is_told_with_what_led_to_it() {
 
 fn seeds() -> impl Iterator<Item = Seed> {
     let general = seeds::SEEDS.into_iter().chain(seeds::UNTRUTHS);
-    general.chain(local_slices::SEEDS).chain(leadership::SEEDS).chain(standard::SEEDS)
+    general
+        .chain(local_slices::SEEDS)
+        .chain(leadership::SEEDS)
+        .chain(standard::SEEDS)
+        .chain(traffic::SEEDS)
 }
 
 #[test]

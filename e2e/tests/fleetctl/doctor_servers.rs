@@ -64,10 +64,14 @@ async fn releases_that_are_not_supported_are_found(scene: &Scene<'_>) -> Result<
         ("v1.34.1", 0, "0 failures", "Kubernetes 1.34 lacks the promise"),
         ("v1.99.0", 0, "0 failures", "Kubernetes 1.99 is newer than"),
     ] {
-        for (proxy, check) in [(&scene.hub, OF_HUBS_RELEASE), (&scene.member, OF_MEMBERS_RELEASE)] {
+        for (proxy, check, other) in [
+            (&scene.hub, OF_HUBS_RELEASE, OF_MEMBERS_RELEASE),
+            (&scene.member, OF_MEMBERS_RELEASE, OF_HUBS_RELEASE),
+        ] {
             proxy.set_release(Some(release));
             let said = scene.examine().await?.exits(code)?;
             said.tells(&[level, "0 warnings, 0 not checked", &format!("{check}{words}")])?;
+            said.finds_none_of(&[other])?;
             scene.is_mended().await?;
         }
     }

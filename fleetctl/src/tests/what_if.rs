@@ -171,7 +171,7 @@ fn without_north(preference: &str) -> Agents {
     agents
 }
 
-/// The other one has no weight: all are last resort then, and serve, since nothing else does.
+/// The other one has no weight, and stays out of use: what is last resort serves then, since nothing else does.
 #[test]
 fn the_drain_of_the_only_exporter_in_use_is_foreseen() {
     for preference in ["None", "LocalFirst"] {

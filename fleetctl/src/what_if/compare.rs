@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fleet_api::{ObjectName, ResourceKind, kinds};
-use fleet_model_server::ModelServer;
+use fleet_model_server::{ModelServer, normalized};
 use serde_json::Value;
 
 use super::answer::ObjectChange;
@@ -45,11 +45,14 @@ pub(crate) fn of_servers(
         kind: kind.label(),
         name: name.to_string(),
     };
+    let decisive = |kind, object| content(&normalized(kind, object));
     let mut changes = Vec::new();
     for (key, object) in &new {
         match old.get(key) {
             None => changes.push(change("create", key)),
-            Some(earlier) if earlier != object && content(earlier) != content(object) => {
+            Some(earlier)
+                if earlier != object && decisive(key.0, earlier) != decisive(key.0, object) =>
+            {
                 changes.push(change("update", key));
             }
             Some(_) => {}

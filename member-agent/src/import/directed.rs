@@ -66,7 +66,9 @@ impl<'a> Wanted<'a> {
             cluster: self.copy.origin().to_owned(),
             source: self.source.clone(),
             current: self.whole,
+            // Of a slice whose labels a user has changed it is not known what it has.
             is_same_generation: self.is_as_copied
+                && self.whole.is_some()
                 && self.generation_here()
                     == Some(self.copy.spec.endpoint_slice_reference.generation),
         }
@@ -100,7 +102,7 @@ pub(super) fn sync<'a>(
         return Vec::new();
     }
     let contents = own::contents(state, ground.executing(), set.staying);
-    let copies = set.staying.iter().copied().zip(contents.iter().map(|content| &**content));
+    let copies = set.staying.iter().copied().zip(&contents);
     let mut wanted: Vec<_> =
         copies.filter_map(|copy| self::wanted(state, (ground, set), copy, to, plan)).collect();
     let following = wanted.iter().map(|wanted| wanted.copy.origin()).collect();
@@ -121,7 +123,7 @@ pub(super) fn sync<'a>(
 fn wanted<'a: 'b, 'b>(
     state: &'a ServiceState<'a>,
     (ground, set): (&Ground<'_>, &Set<'a, '_>),
-    (copy, spec): (&'a Object<EndpointSliceImport>, &'b ExportedSliceSpec),
+    (copy, content): (&'a Object<EndpointSliceImport>, &'b own::Content<'a>),
     to: Bound<'_>,
     plan: &mut Plan,
 ) -> Option<Wanted<'b>> {
@@ -132,6 +134,7 @@ fn wanted<'a: 'b, 'b>(
     if !is_own && held::waits(state, copy, current) {
         return None;
     }
+    let (spec, is_as_copied) = (&*content.spec, content.is_as_copied);
     let content = if current.is_some_and(|current| carries(current, spec)) {
         // It was checked when it was imported.
         Sanitized::unchecked(spec)
@@ -164,8 +167,8 @@ fn wanted<'a: 'b, 'b>(
     let weight = weight::carried(copy.meta.annotation(annotations::WEIGHT));
     let marks = weight_mark(weight).map(|(key, value)| (key.to_owned(), value));
     source.metadata.annotations = Some(marks.into_iter().collect());
-    let (slice, is_as_copied) = (source.clone(), !is_own || own::is_as_copied(state, copy, spec));
-    Some(Wanted { copy, name, content, current, whole, slice, source, is_as_copied })
+    let slice = source.clone();
+    Some(Wanted { copy, name, content, current, whole, source, is_as_copied, slice })
 }
 
 /// Names the nodes of own endpoints that are named here already: it is not known yet which of them are virtual.

@@ -25,29 +25,18 @@ pub(super) fn contents<'a>(
     state: &ServiceState<'_>,
     executing: &Executing<'_>,
     staying: &[&'a Object<EndpointSliceImport>],
-) -> Vec<Cow<'a, ExportedSliceSpec>> {
+) -> Vec<Content<'a>> {
     let own = Own::of(state, executing, staying);
     let mut contents: Vec<_> = staying.iter().map(|copy| own.content(copy)).collect();
     own.add_new(&mut contents);
     contents
 }
 
-/// Whether the content of a copy is that of the slice of this cluster which the hub has copied, and neither has changed since.
-pub(super) fn is_as_copied(
-    state: &ServiceState<'_>,
-    copy: &EndpointSliceImport,
-    content: &ExportedSliceSpec,
-) -> bool {
-    let reference = &copy.spec.endpoint_slice_reference;
-    let backs = SliceIndex::Backs(state.service.clone());
-    let mut slices = state.snapshot.endpoint_slices.by(&backs);
-    let slice = slices.find(|slice| slice.uid.is(&reference.uid));
-    let count = content.endpoints.len() + content.draining_endpoints.len();
-    slice.is_some_and(|slice| {
-        slice.meta.generation == reference.generation
-            // With those of slices that the hub has not copied yet there would be more.
-            && slice.ready.len() + slice.draining.len() == count
-    })
+/// What a copy leads to.
+pub(super) struct Content<'a> {
+    pub(super) spec: Cow<'a, ExportedSliceSpec>,
+    /// Whether that is what the exporter's slice has in the generation of the copy.
+    pub(super) is_as_copied: bool,
 }
 
 /// The slices of the exported Service of this cluster, and the copies that the hub has of them.
@@ -83,34 +72,39 @@ impl<'a> Own<'a> {
         Self { cluster, slices, known, executing }
     }
 
-    fn content<'b>(&self, copy: &'b Object<EndpointSliceImport>) -> Cow<'b, ExportedSliceSpec> {
+    fn content<'b>(&self, copy: &'b Object<EndpointSliceImport>) -> Content<'b> {
         let reference = &copy.spec.endpoint_slice_reference;
+        let copied = || Content { spec: Cow::Borrowed(&copy.spec), is_as_copied: true };
         if copy.origin() != self.cluster {
-            return Cow::Borrowed(&copy.spec);
+            return copied();
         }
         let slice = self.slices.iter().find(|slice| slice.uid.is(&reference.uid));
         // The watch of own slices lags behind what this cluster has exported already.
         if slice.is_some_and(|slice| slice.meta.generation < reference.generation) {
-            return Cow::Borrowed(&copy.spec);
+            return copied();
         }
         let (endpoints, draining_endpoints) =
             slice.map(|slice| self.offered(slice)).unwrap_or_default();
-        Cow::Owned(ExportedSliceSpec { endpoints, draining_endpoints, ..(*copy.spec).clone() })
+        let spec = ExportedSliceSpec { endpoints, draining_endpoints, ..(*copy.spec).clone() };
+        let is_as_copied = slice.is_some_and(|slice| slice.meta.generation == reference.generation);
+        Content { spec: Cow::Owned(spec), is_as_copied }
     }
 
     /// Adds the endpoints of slices of which the hub has no copy yet to the first that takes them.
-    fn add_new(&self, contents: &mut [Cow<'_, ExportedSliceSpec>]) {
+    fn add_new(&self, contents: &mut [Content<'_>]) {
         let is_new =
             |slice: &&&Object<EndpointSlice>| !self.known.iter().any(|uid| slice.uid.is(uid));
         for slice in self.slices.iter().filter(is_new) {
-            let takes = |content: &&mut Cow<'_, ExportedSliceSpec>| {
-                self.known.contains(&*content.endpoint_slice_reference.uid)
-                    && content.endpoint_slice_reference.cluster_id == self.cluster
-                    && content.address_type == slice.address_type
-                    && ports::same_in_slices(&content.ports, &slice.ports)
+            let takes = |content: &&mut Content<'_>| {
+                let spec = &content.spec;
+                self.known.contains(&*spec.endpoint_slice_reference.uid)
+                    && spec.endpoint_slice_reference.cluster_id == self.cluster
+                    && spec.address_type == slice.address_type
+                    && ports::same_in_slices(&spec.ports, &slice.ports)
             };
             if let Some(content) = contents.iter_mut().find(takes) {
-                add(content.to_mut(), self.offered(slice));
+                content.is_as_copied = false;
+                add(content.spec.to_mut(), self.offered(slice));
             }
         }
     }

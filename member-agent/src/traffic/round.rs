@@ -140,25 +140,57 @@ impl Offer<'_> {
             let drafts = drafts.filter_map(|draft| Some((&*draft.cluster, draft.current?)));
             drafts.chain(self.kept.iter().copied())
         };
-        // Where all run in other clusters, one of those may be out of use, and the exporter is not.
-        let runs_itself = |draft: &&Draft<'_>| {
-            let mut all = draft.source.endpoints.iter();
-            all.any(|one| runners.executor(&draft.cluster, one).is_none())
+        // That lasts as long as a source is away: so where nothing else serves, this cluster's own endpoints do.
+        let others_serve = self.others_serve();
+        let stays_out = |draft: &Draft<'_>| {
+            draft.is_left_out() && (others_serve || !self.is_own(&draft.cluster))
         };
-        let out = self.drafts.iter().filter(|draft| draft.is_left_out()).filter(runs_itself);
-        let out: BTreeSet<_> = out.map(|draft| &draft.cluster).collect();
+        let left_out = self.drafts.iter().filter(|draft| stays_out(draft));
+        let out = self.all_out(left_out, ground, runners);
         let slices = self.drafts.iter().map(|draft| {
-            let is_out = out.contains(&draft.cluster) && draft.is_empty_here();
-            if is_out || draft.is_left_out() {
+            let is_out = out.contains(&*draft.cluster) && draft.is_empty_here();
+            if is_out || stays_out(draft) {
                 return EndpointSlice { endpoints: Vec::new(), ..draft.source.clone() };
             }
             let here = all().filter(|(cluster, _)| *cluster == draft.cluster);
-            let own = self.exporters.get(&draft.cluster).is_some_and(|exporter| exporter.own);
+            let own = self.is_own(&draft.cluster);
             let (here, others) = (here.map(|(_, slice)| slice), all().map(|(_, slice)| slice));
             let manner = Manner::of(own, here, others, ground.zones());
             holding::held(&draft.source, draft.current, &manner)
         });
         Round::unchanged(slices.collect(), ground.states().clone())
+    }
+
+    /// The clusters of which all endpoints are out of use, by slices that are.
+    fn all_out<'b>(
+        &self,
+        left_out: impl Iterator<Item = &'b Draft<'b>>,
+        ground: &Ground<'_>,
+        runners: &Runners<'_>,
+    ) -> BTreeSet<&'b str> {
+        // Where all run in other clusters, one of those may be out of use, and the exporter is not. Which of this cluster's own do so
+        // is known with its virtual nodes.
+        let runs_itself = |draft: &&Draft<'_>| {
+            let mut all = draft.source.endpoints.iter();
+            let is_known = ground.executing().is_known() || !self.is_own(&draft.cluster);
+            is_known && all.any(|one| runners.executor(&draft.cluster, one).is_none())
+        };
+        left_out.filter(runs_itself).map(|draft| &*draft.cluster).collect()
+    }
+
+    /// Whether a cluster but this one has a ready endpoint.
+    fn others_serve(&self) -> bool {
+        let drafts = self.drafts.iter().filter(|draft| !draft.is_left_out());
+        let all = drafts.map(|draft| (&*draft.cluster, &draft.source));
+        let all = all.chain(self.kept.iter().copied());
+        let mut endpoints = all
+            .filter(|(cluster, _)| !self.is_own(cluster))
+            .flat_map(|(_, slice)| &slice.endpoints);
+        endpoints.any(|one| conditions(one).ready)
+    }
+
+    fn is_own(&self, cluster: &str) -> bool {
+        self.exporters.get(cluster).is_some_and(|exporter| exporter.own)
     }
 
     fn decided(
@@ -224,7 +256,7 @@ impl Offer<'_> {
         placed: &[Placed],
         own: &OwnTopology,
     ) -> EndpointSlice {
-        let is_own = self.exporters.get(&draft.cluster).is_some_and(|exporter| exporter.own);
+        let is_own = self.is_own(&draft.cluster);
         let own = is_own.then_some(own);
         let before = draft.current.map(named).unwrap_or_default();
         let zones = |rewriting| ground.named_zones(&before, rewriting);
@@ -236,10 +268,7 @@ impl Offer<'_> {
     }
 
     fn own_topology(&self, runners: &Runners<'_>) -> OwnTopology {
-        let own = self.drafts.iter().filter(|draft| {
-            self.exporters.get(&draft.cluster).is_some_and(|exporter| exporter.own)
-        });
-        let own: Vec<_> = own.collect();
+        let own: Vec<_> = self.drafts.iter().filter(|draft| self.is_own(&draft.cluster)).collect();
         let elsewhere =
             own.iter().flat_map(|draft| runners.elsewhere(&draft.cluster, &draft.source));
         let elsewhere: BTreeSet<String> = elsewhere.collect();

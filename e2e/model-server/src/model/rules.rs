@@ -1,11 +1,18 @@
 //! What an API server makes of a body: which parts count, and which only it sets.
 
-use fleet_api::{ResourceKind, kinds};
+use fleet_api::ResourceKind;
 use serde_json::{Value, json};
+
+use super::spelling::normalized;
+
+/// Whether an object that is written as `object` stays as it is: the server stores nothing then.
+pub(super) fn is_same(kind: ResourceKind, current: &Value, object: &Value) -> bool {
+    current == object || normalized(kind, current) == normalized(kind, object)
+}
 
 /// Everything whose change makes a new generation. To EndpointSlices labels count.
 pub(super) fn body(kind: ResourceKind, object: &Value) -> Value {
-    let mut body = object.clone();
+    let mut body = normalized(kind, object);
     if let Some(body) = body.as_object_mut() {
         let metadata = body.remove("metadata").unwrap_or_default();
         body.remove("status");
@@ -25,33 +32,8 @@ pub(super) fn finalizers(object: &Value) -> Vec<&Value> {
     object["metadata"]["finalizers"].as_array().into_iter().flatten().collect()
 }
 
-/// Puts what has several spellings into one, so that an object that is written as it was is the same one. Lists have no kind in their
-/// elements, where it is one of Kubernetes' own, and writers name it.
-pub(super) fn normalize(kind: ResourceKind, object: &mut Value) {
-    if let Some(object) = object.as_object_mut() {
-        object.retain(|name, _| name != "apiVersion" && name != "kind");
-    }
-    drop_empty(object);
-    if kind == kinds::ENDPOINT_SLICE {
-        normalize_slice(object);
-    }
-}
-
-/// An API server answers with `null` for a list without elements, and with `{}` for conditions of which none is known.
-fn normalize_slice(slice: &mut Value) {
-    for list in ["endpoints", "ports"] {
-        if slice[list].is_null() {
-            slice[list] = json!([]);
-        }
-    }
-    let endpoints = slice["endpoints"].as_array_mut();
-    for endpoint in endpoints.into_iter().flatten().filter_map(Value::as_object_mut) {
-        endpoint.retain(|name, value| name != "conditions" || *value != json!({}));
-    }
-}
-
 /// Empty lists and maps in the metadata are not stored.
-fn drop_empty(object: &mut Value) {
+pub(super) fn drop_empty(object: &mut Value) {
     let Some(metadata) = object["metadata"].as_object_mut() else { return };
     metadata.retain(|_, value| match value {
         Value::Array(list) => !list.is_empty(),
@@ -86,31 +68,4 @@ pub(super) fn with_status(object: &Value, source: &Value) -> Value {
 
 pub(super) fn has_status(kind: ResourceKind) -> bool {
     !matches!(kind.kind, "EndpointSlice" | "EndpointSliceImport" | "ResolvedService")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_slice_has_one_spelling() {
-        let mut answered = json!({
-            "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
-            "metadata": { "name": "web", "labels": {} }, "ports": null,
-            "endpoints": [
-                { "addresses": ["10.0.0.1"], "conditions": {} },
-                { "addresses": ["10.0.0.2"], "conditions": { "ready": false } },
-            ],
-        });
-        normalize(kinds::ENDPOINT_SLICE, &mut answered);
-        let known = json!({ "addresses": ["10.0.0.2"], "conditions": { "ready": false } });
-        let sent = json!({
-            "metadata": { "name": "web" }, "ports": [],
-            "endpoints": [{ "addresses": ["10.0.0.1"] }, known],
-        });
-        assert_eq!(answered, sent);
-        let mut empty = json!({ "metadata": {}, "endpoints": null, "ports": [] });
-        normalize(kinds::ENDPOINT_SLICE, &mut empty);
-        assert_eq!(empty, json!({ "metadata": {}, "endpoints": [], "ports": [] }));
-    }
 }

@@ -136,11 +136,12 @@ async fn ask(
     shared: Arc<Shared>,
     open: Arc<Open>,
 ) -> Result<(http::response::Parts, Bytes)> {
-    let is_version = request.uri().path() == "/version";
+    let asks_version = request.uri().path() == "/version";
     let (mut head, body) = shared.upstream.client.send(request).await?.into_parts();
     shared.pass_on(&mut head.headers);
     open.server(head.status);
     let body = body.collect().await?.to_bytes();
+    let is_version = asks_version && head.status.is_success();
     let other = if is_version { shared.version(&mut head.headers, &body)? } else { None };
     Ok((head, other.unwrap_or(body)))
 }

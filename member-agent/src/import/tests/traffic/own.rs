@@ -80,32 +80,79 @@ fn what_the_hub_has_of_a_later_generation_is_newer() {
     assert_eq!(directing.imported("b"), ["10.9.0.8"]);
 }
 
-/// The agent begins anew and has not listed what is in force: endpoints that a weight has put out of use stay so, and others are new.
+/// A weight has put own endpoints out of use, and the agent begins anew.
+fn out_of_use() -> Directing {
+    let mut directing = Directing::new();
+    directing.fleet(json!({ "defaults": { "weights": [{ "cluster": "b", "weight": 0 }] } }));
+    directing.settle();
+    assert_eq!(directing.imported("b"), [""; 0]);
+    directing.memory = TrafficMemory::new(directing.clock.clone());
+    directing
+}
+
+/// What is imported of this cluster after a first plan.
+fn at_first(mut directing: Directing) -> Vec<String> {
+    begin(&mut directing);
+    directing.imported("b")
+}
+
+/// A first plan, for which it is not known yet what is in force.
+fn begin(directing: &mut Directing) {
+    let (key, now) = (Key::Service(shop()), directing.world.own.now());
+    let mut snapshot = directing.world.snapshot();
+    snapshot.fleet_traffics = View::default().in_state(SourceState::Pending);
+    let plan = directing.controller().plan(&key, &snapshot, now);
+    execute(&plan, &mut [&mut directing.world.own, &mut directing.world.hub]);
+}
+
 #[test]
 fn what_is_out_of_use_stays_so_until_policies_are_known() {
-    let out = || {
-        let mut directing = Directing::new();
-        directing.fleet(json!({ "defaults": { "weights": [{ "cluster": "b", "weight": 0 }] } }));
-        directing.settle();
-        assert_eq!(directing.imported("b"), [""; 0]);
-        directing.memory = TrafficMemory::new(directing.clock.clone());
-        directing
-    };
-    let begin = |directing: &mut Directing| {
-        let (key, now) = (Key::Service(shop()), directing.world.own.now());
-        let mut snapshot = directing.world.snapshot();
-        snapshot.fleet_traffics = View::default().in_state(SourceState::Pending);
-        let plan = directing.controller().plan(&key, &snapshot, now);
-        execute(&plan, &mut [&mut directing.world.own, &mut directing.world.hub]);
-        directing.imported("b")
-    };
-    assert_eq!(begin(&mut out()), [""; 0]);
-    let mut other_pods = out();
+    assert_eq!(at_first(out_of_use()), [""; 0]);
+}
+
+/// The watch of own slices is behind, and the copy is as new as what was put out of use.
+#[test]
+fn what_is_out_of_use_stays_so_while_the_own_watch_lags() {
+    let mut directing = out_of_use();
+    let later = |copy: &mut Value| copy["spec"]["endpointSliceReference"]["generation"] = json!(9);
+    directing.world.hub.edit(kinds::ENDPOINT_SLICE_IMPORT, &Directing::name("b"), later).unwrap();
+    directing.settle();
+    assert_eq!(at_first(directing), [""; 0]);
+}
+
+/// Pods that have changed meanwhile were never put out of use. With those of a new slice come those of the one that takes them.
+#[test]
+fn what_has_changed_meanwhile_serves_until_policies_are_known() {
+    let mut other_pods = out_of_use();
     other_pods.own_pods("shop-x1", &["10.9.0.3"]);
-    assert_eq!(begin(&mut other_pods), ["10.9.0.3"]);
-    let mut more_pods = out();
+    assert_eq!(at_first(other_pods), ["10.9.0.3"]);
+    let mut more_pods = out_of_use();
     more_pods.own_pods(ANOTHER, &["10.9.0.7"]);
-    assert_eq!(begin(&mut more_pods), ["10.9.0.1", "10.9.0.2", "10.9.0.7"]);
+    assert_eq!(at_first(more_pods), ["10.9.0.1", "10.9.0.2", "10.9.0.7"]);
+}
+
+/// Until it is known what is in force can take as long as a source is away.
+#[test]
+fn what_is_out_of_use_serves_where_nothing_else_does() {
+    let mut alone = out_of_use();
+    alone.offer("a", &[]);
+    alone.offer("c", &[]);
+    assert_eq!(at_first(alone), ["10.9.0.1", "10.9.0.2"]);
+}
+
+/// Of a slice whose label a user has changed it is not known here what it has.
+#[test]
+fn a_slice_that_another_seems_to_manage_is_not_taken_for_an_empty_one() {
+    let mut directing = Directing::new();
+    for cluster in ["a", "b"] {
+        let name = ObjectName::new("fleet-system", &*Directing::name(cluster).name);
+        let set = |slice: &mut Value| slice["metadata"]["labels"][labels::MANAGED_BY] = json!("me");
+        directing.world.own.edit(kinds::ENDPOINT_SLICE, &name, set).unwrap();
+    }
+    directing.memory = TrafficMemory::new(directing.clock.clone());
+    begin(&mut directing);
+    assert_eq!(directing.imported("a"), ["10.1.0.1", "10.1.0.2"]);
+    assert_eq!(directing.imported("b"), ["10.9.0.1", "10.9.0.2"]);
 }
 
 /// Own endpoints that are gone leave at once, and what changes wakes the import.
