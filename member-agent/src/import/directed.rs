@@ -238,7 +238,7 @@ fn direct(
     (moving, kept): (&mut [KeptSlice<'_>], Vec<Kept<'_>>),
 ) -> Directed {
     let rules = ground.rules(state.service);
-    let drafts = wanted.iter().map(|wanted| wanted.draft());
+    let drafts = wanted.iter().map(Wanted::draft);
     let drafts: Vec<_> = drafts.chain(moving.iter().map(KeptSlice::draft)).collect();
     let (exporters, again_in) = exporters(state, ground, &rules, set, (&drafts, &kept));
     let offer = Offer {
