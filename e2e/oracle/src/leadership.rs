@@ -47,7 +47,7 @@ pub fn check(requests: &[Request]) -> Vec<Violation> {
     found
 }
 
-/// What each agent has written into its Lease, in the order of the answers. By that of a member on the hub it is only heard.
+/// What each agent has written into its Lease, in the order of the answers. That of a member on the hub is a heartbeat, and no election.
 fn terms(requests: &[Request]) -> BTreeMap<Author, Vec<Term<'_>>> {
     let mut terms: BTreeMap<Author, Vec<Term<'_>>> = BTreeMap::new();
     let leases = requests.iter().filter(|request| {

@@ -1,4 +1,4 @@
-//! Members that direct traffic: they read policies and verdicts of the whole fleet, and are heard by a Lease on the hub.
+//! Members that direct traffic: they read policies and verdicts of the whole fleet, and renew a Lease on the hub.
 
 use fleet_api::names::{MEMBER_LEASE, member_namespace};
 use fleet_api::{ResourceKind, kinds};
@@ -8,8 +8,8 @@ use super::super::judge;
 use super::seeds::Seed;
 use super::story::{HUB, Story, agent};
 
-/// A Lease by which a member is heard.
-fn heard(member: &str, name: &str) -> Value {
+/// The Lease of a member on the hub.
+fn heartbeat(member: &str, name: &str) -> Value {
     json!({ "metadata": { "namespace": member_namespace(member), "name": name } })
 }
 
@@ -34,7 +34,7 @@ fn what_agents_need_to_direct_traffic_is_theirs() {
         send(&mut story, "list", kind);
         send(&mut story, "watch", kind);
     }
-    create(&mut story, "b", &heard("b", MEMBER_LEASE));
+    create(&mut story, "b", &heartbeat("b", MEMBER_LEASE));
     let traffic = json!({ "metadata": { "name": "b" } });
     let request = story.request(&HUB, "hub", kinds::MEMBER_TRAFFIC, &traffic);
     story.recording.requests.push(request);
@@ -46,8 +46,12 @@ fn what_agents_need_to_direct_traffic_is_theirs() {
 pub(super) const SEEDS: [Seed; 4] = [
     ("S08", "a verdict by a member", |story| send(story, "update", kinds::MEMBER_TRAFFIC)),
     ("S08", "the Lease of another member", |story| {
-        create(story, "b", &heard("a", MEMBER_LEASE));
+        create(story, "b", &heartbeat("a", MEMBER_LEASE));
     }),
-    ("S10", "a Lease of another name on the hub", |story| create(story, "b", &heard("b", "mine"))),
-    ("S10", "the Lease of another member", |story| create(story, "b", &heard("a", MEMBER_LEASE))),
+    ("S10", "a Lease of another name on the hub", |story| {
+        create(story, "b", &heartbeat("b", "mine"))
+    }),
+    ("S10", "the Lease of another member", |story| {
+        create(story, "b", &heartbeat("a", MEMBER_LEASE))
+    }),
 ];
