@@ -316,7 +316,7 @@ async fn a_version_that_is_not_served_is_found(tool: &Tool, east: &Cluster) -> R
         json!({ "metadata": { "labels": { "multicluster.x-k8s.io/release-version": "v9.0.0" } } });
     edit(east, DEFINITION, ("", name), newer).await?;
     finds(tool, 0, &["0 warnings", "is of v9.0.0 (revision 0), newer than"]).await?;
-    let labels = found.data["metadata"]["labels"].clone();
+    let labels = found.metadata.labels.context("its labels")?;
     edit(east, DEFINITION, ("", name), json!({ "metadata": { "labels": labels } })).await?;
     finds_nothing_of(tool, &["member-1 definition-release"]).await
 }
