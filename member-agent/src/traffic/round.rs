@@ -140,16 +140,10 @@ impl Offer<'_> {
             let drafts = drafts.filter_map(|draft| Some((&*draft.cluster, draft.current?)));
             drafts.chain(self.kept.iter().copied())
         };
-        // That lasts as long as a source is away: so where nothing else serves, this cluster's own endpoints do.
-        let others_serve = self.others_serve();
-        let stays_out = |draft: &Draft<'_>| {
-            draft.is_left_out() && (others_serve || !self.is_own(&draft.cluster))
-        };
-        let left_out = self.drafts.iter().filter(|draft| stays_out(draft));
-        let out = self.all_out(left_out, ground, runners);
+        let out = self.all_out(ground, runners);
         let slices = self.drafts.iter().map(|draft| {
             let is_out = out.contains(&*draft.cluster) && draft.is_empty_here();
-            if is_out || stays_out(draft) {
+            if is_out || draft.is_left_out() {
                 return EndpointSlice { endpoints: Vec::new(), ..draft.source.clone() };
             }
             let here = all().filter(|(cluster, _)| *cluster == draft.cluster);
@@ -162,12 +156,7 @@ impl Offer<'_> {
     }
 
     /// The clusters of which all endpoints are out of use, by slices that are.
-    fn all_out<'b>(
-        &self,
-        left_out: impl Iterator<Item = &'b Draft<'b>>,
-        ground: &Ground<'_>,
-        runners: &Runners<'_>,
-    ) -> BTreeSet<&'b str> {
+    fn all_out(&self, ground: &Ground<'_>, runners: &Runners<'_>) -> BTreeSet<&str> {
         // Where all run in other clusters, one of those may be out of use, and the exporter is not. Which of this cluster's own do so
         // is known with its virtual nodes.
         let runs_itself = |draft: &&Draft<'_>| {
@@ -175,18 +164,8 @@ impl Offer<'_> {
             let is_known = ground.executing().is_known() || !self.is_own(&draft.cluster);
             is_known && all.any(|one| runners.executor(&draft.cluster, one).is_none())
         };
+        let left_out = self.drafts.iter().filter(|draft| draft.is_left_out());
         left_out.filter(runs_itself).map(|draft| &*draft.cluster).collect()
-    }
-
-    /// Whether a cluster but this one has a ready endpoint.
-    fn others_serve(&self) -> bool {
-        let drafts = self.drafts.iter().filter(|draft| !draft.is_left_out());
-        let all = drafts.map(|draft| (&*draft.cluster, &draft.source));
-        let all = all.chain(self.kept.iter().copied());
-        let mut endpoints = all
-            .filter(|(cluster, _)| !self.is_own(cluster))
-            .flat_map(|(_, slice)| &slice.endpoints);
-        endpoints.any(|one| conditions(one).ready)
     }
 
     fn is_own(&self, cluster: &str) -> bool {
