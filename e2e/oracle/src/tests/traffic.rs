@@ -49,9 +49,9 @@ pub(super) const SEEDS: [Seed; 4] = [
         create(story, "b", &heartbeat("a", MEMBER_LEASE));
     }),
     ("S10", "a Lease of another name on the hub", |story| {
-        create(story, "b", &heartbeat("b", "mine"))
+        create(story, "b", &heartbeat("b", "mine"));
     }),
     ("S10", "the Lease of another member", |story| {
-        create(story, "b", &heartbeat("a", MEMBER_LEASE))
+        create(story, "b", &heartbeat("a", MEMBER_LEASE));
     }),
 ];
