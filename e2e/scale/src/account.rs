@@ -27,6 +27,7 @@ pub(crate) struct Account {
     servers_rss: u64,
     members: Duration,
     writes: f64,
+    all_writes: f64,
     written: f64,
     watched: f64,
 }
@@ -43,9 +44,11 @@ pub(crate) struct Spent {
     pub(crate) members: f64,
     /// Writes of exported and imported slices on the hub.
     pub(crate) writes: f64,
-    /// Bytes of those requests.
+    /// Writes of whatever there is on the hub but Leases, which are renewed whether anything changes or not.
+    pub(crate) all_writes: f64,
+    /// Bytes of the requests for slices.
     pub(crate) written: f64,
-    /// Bytes of their watch events.
+    /// Bytes of the watch events of slices.
     pub(crate) watched: f64,
 }
 
@@ -61,17 +64,20 @@ impl Account {
         let metrics = metrics(testbed.hub()).await?;
         let of_crossing =
             |name: &str| CROSSING.map(|kind| metrics.sum(name, &[("resource", kind)])).iter().sum();
-        let writes = CROSSING.iter().flat_map(|kind| WRITES.map(|verb| (kind, verb)));
-        let writes = writes.map(|(kind, verb)| {
-            metrics.sum("apiserver_request_total", &[("resource", kind), ("verb", verb)])
-        });
+        let writes = |labels: &[(&str, &str)]| -> f64 {
+            let of = |verb| {
+                metrics.sum("apiserver_request_total", &[labels, &[("verb", verb)]].concat())
+            };
+            WRITES.map(of).iter().sum()
+        };
         Ok(Self {
             at: Instant::now(),
             hub_agent: agents.usage(Agent::Hub)?.cpu,
             servers,
             servers_rss,
             members: Usage::of(std::process::id())?.cpu,
-            writes: writes.sum(),
+            writes: CROSSING.map(|kind| writes(&[("resource", kind)])).iter().sum(),
+            all_writes: writes(&[]) - writes(&[("resource", "leases")]),
             written: of_crossing("apiserver_request_body_size_bytes_sum"),
             watched: of_crossing("apiserver_watch_events_sizes_sum"),
         })
@@ -90,9 +96,17 @@ impl Account {
             servers: self.servers.saturating_sub(before.servers).as_secs_f64(),
             members: self.members.saturating_sub(before.members).as_secs_f64(),
             writes: self.writes - before.writes,
+            all_writes: self.all_writes - before.all_writes,
             written: self.written - before.written,
             watched: self.watched - before.watched,
         }
+    }
+}
+
+impl Spent {
+    /// What was spent more than `rest` at the same pace.
+    pub(crate) fn beyond(&self, rest: &Self, of: fn(&Self) -> f64) -> f64 {
+        of(self) - of(rest) * self.seconds / rest.seconds
     }
 }
 

@@ -108,9 +108,7 @@ pub(crate) async fn point(
     let (rest, work) = (rested.since(&begin), worked.since(&rested));
     let times = members.arrivals().take()?;
     let millis = |percent| times.percentile(percent).as_secs_f64() * 1e3;
-    let each = |of: fn(&Spent) -> f64| {
-        (of(&work) - of(&rest) * work.seconds / rest.seconds) / count(CHANGES) * 1e3
-    };
+    let each = |of: fn(&Spent) -> f64| work.beyond(&rest, of) / count(CHANGES) * 1e3;
     Ok(Point {
         members: members.size(),
         services: services.len(),

@@ -10,7 +10,8 @@ use fleet_testbed::{Testbed, crds, rbac};
 use serde::Serialize;
 use tokio::time::sleep;
 
-use crate::account::server_pids;
+use crate::account::{Account, server_pids};
+use crate::growth::count;
 use crate::load::{Load, Step};
 use crate::quota::Quota;
 use crate::simulated_members::{FrontEnd, SimulatedMembers, TestService};
@@ -33,6 +34,8 @@ const HUB_MILLICORES: u64 = 500;
 const CHANGES: usize = 10;
 /// How long nothing happens before each of them.
 const REST: Duration = Duration::from_secs(3);
+/// How long nothing happens before the first, to know what the fleet costs at rest.
+const REST_OF_WIDE: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_mins(15);
 
 /// What was measured.
@@ -60,6 +63,12 @@ pub(crate) struct Wide {
     pub(crate) members: usize,
     /// When the last member had each change, in milliseconds.
     pub(crate) last_ms: Vec<f64>,
+    /// Writes on the hub per change, of whatever kind; Leases are not counted.
+    pub(crate) writes: f64,
+    /// CPU milliseconds of the hub's API server and store per change, without what they need at rest.
+    pub(crate) servers_ms: f64,
+    /// CPU milliseconds of the hub agent per change, likewise.
+    pub(crate) hub_agent_ms: f64,
     pub(crate) hub_agent_peak_rss: u64,
 }
 
@@ -152,6 +161,9 @@ pub(crate) async fn wide(
     members.settle(PATIENCE).await.context("all members import")?;
     // Statuses follow the endpoints.
     sleep(4 * REST).await;
+    let begin = Account::take(testbed, agents).await?;
+    sleep(REST_OF_WIDE).await;
+    let rested = Account::take(testbed, agents).await?;
     let mut last_ms = Vec::new();
     for _ in 0..CHANGES {
         sleep(REST).await;
@@ -161,6 +173,16 @@ pub(crate) async fn wide(
         let last = members.arrivals().take()?.percentile(100.0);
         last_ms.push(last.as_secs_f64() * 1e3);
     }
-    let hub_agent_peak_rss = agents.usage(Agent::Hub)?.peak_rss_bytes;
-    Ok(Wide { members: size, last_ms, hub_agent_peak_rss })
+    // What follows a change is part of it.
+    sleep(REST).await;
+    let worked = Account::take(testbed, agents).await?;
+    let (rest, work) = (rested.since(&begin), worked.since(&rested));
+    Ok(Wide {
+        members: size,
+        last_ms,
+        writes: work.beyond(&rest, |spent| spent.all_writes) / count(CHANGES),
+        servers_ms: work.beyond(&rest, |spent| spent.servers) / count(CHANGES) * 1e3,
+        hub_agent_ms: work.beyond(&rest, |spent| spent.hub_agent) / count(CHANGES) * 1e3,
+        hub_agent_peak_rss: agents.usage(Agent::Hub)?.peak_rss_bytes,
+    })
 }

@@ -11,6 +11,10 @@ use crate::standard::{IMPORTERS, Rates, Standard, Wide};
 const MORE: f64 = 4.0;
 /// Longest time until the last of all members has a change, in milliseconds.
 const LAST_MS: f64 = 2000.0;
+/// Writes on the hub per change, whatever the number of importers: that of the exporter.
+const WRITES: f64 = 1.0;
+/// What may be among the writes in a minute that no change is the reason for, per change.
+const HALF: f64 = 0.5;
 /// Memory of the hub agent, in MiB.
 const MEMORY: f64 = 120.0;
 
@@ -80,10 +84,16 @@ fn of_wide(wide: &Wide, page: &mut String) {
     let _ = write!(
         page,
         "\n{} members import one Service. The last of them had a change of an endpoint, with the fleet at rest before, after {} ms \
-         (at most {LAST_MS} each time: {}); the hub agent needed {memory:.0} MiB at the peak (at most {MEMORY}: {}).\n",
+         (at most {LAST_MS} each time: {}). A change took {:.2} writes on the hub (at most {WRITES}: {}), {:.0} ms of CPU of its API \
+         server and store, which send it to each member, and {:.1} ms of the hub agent, which needed {memory:.0} MiB at the peak (at \
+         most {MEMORY}: {}).\n",
         wide.members,
         each.join(", "),
         met(last <= LAST_MS),
+        wide.writes,
+        met(wide.writes < WRITES + HALF),
+        wide.servers_ms,
+        wide.hub_agent_ms,
         met(memory <= MEMORY),
     );
 }
@@ -100,17 +110,25 @@ mod tests {
             servers: 10.0,
             members: 10.0,
             writes: 0.0,
+            all_writes: 0.0,
             written: 0.0,
             watched: 0.0,
         };
         Step { wanted: rate, rate, p50_ms: 10.0, p99_ms: 20.0, sustained, spent }
     }
 
-    fn page(copying: Vec<Step>, last_ms: Vec<f64>) -> String {
+    fn page(copying: Vec<Step>, last_ms: Vec<f64>, writes: f64) -> String {
         let standard = vec![step(100.0, true), step(150.0, false), step(120.0, true)];
         let hub_millicores = Some(500);
         let rates = Rates { members: 100, services: 200, hub_millicores, copying, standard };
-        let wide = Wide { members: 1000, last_ms, hub_agent_peak_rss: 121 << 20 };
+        let wide = Wide {
+            members: 1000,
+            last_ms,
+            writes,
+            servers_ms: 40.0,
+            hub_agent_ms: 0.5,
+            hub_agent_peak_rss: 121 << 20,
+        };
         let mut page = String::new();
         section(&Standard { rates: Some(rates), wide: Some(wide) }, &mut page);
         page
@@ -118,18 +136,19 @@ mod tests {
 
     #[test]
     fn front_ends_are_compared_by_the_highest_rate_of_each() {
-        let text = page(vec![step(30.0, true)], vec![1500.0, 2000.0]);
+        let text = page(vec![step(30.0, true)], vec![1500.0, 2000.0], 1.1);
         assert!(text.contains("4.0 times as many (at least 4: met)"), "{text}");
         assert!(text.contains("may use 0.5 of a core"), "{text}");
         assert!(text.contains("1500, 2000 ms (at most 2000 each time: met)"), "{text}");
+        assert!(text.contains("1.10 writes on the hub (at most 1: met), 40 ms"), "{text}");
         assert!(text.contains("121 MiB at the peak (at most 120: **missed**)"), "{text}");
-        let text = page(vec![step(30.1, true)], vec![2001.0, 100.0]);
-        assert_eq!(text.matches("**missed**").count(), 3, "{text}");
+        let text = page(vec![step(30.1, true)], vec![2001.0, 100.0], 2.0);
+        assert_eq!(text.matches("**missed**").count(), 4, "{text}");
     }
 
     #[test]
     fn a_front_end_that_carries_nothing_is_no_measure() {
-        let text = page(vec![step(5.0, false)], vec![1.0]);
+        let text = page(vec![step(5.0, false)], vec![1.0], 1.0);
         assert!(text.contains("Not each front end sustained the first rate: **missed**"), "{text}");
     }
 }
