@@ -124,6 +124,7 @@ mod tests {
             lease: client.clone(),
             fresh: client,
             url,
+            is_verified: true,
             credential: Credential::default(),
         }
     }

@@ -68,16 +68,17 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let agent = Agent::start(NAME, VERSION, args.runtime()).await?;
     let mut agent = agent.of_cluster(settings.identity.cluster.as_str());
-    metrics::show_insecure_link(agent.registry(), hub.insecure())?;
-    if hub.insecure() {
-        tracing::warn!(flag = "--tls-insecure", "The hub's certificate is not verified");
-    }
+    let insecure_link = metrics::insecure_link(agent.registry())?;
     log(&args, &settings);
     let own = clients::own(args.runtime.kubeconfig.as_deref());
     let connect = Box::pin(async { anyhow::Ok((own.await?, hub.connect().await?)) });
     let connected = agent.prepare(connect).await;
     let Some(connected) = connected else { return Ok(ExitCode::SUCCESS) };
     let (own, hub) = connected?;
+    if !hub.is_verified {
+        insecure_link.set(1);
+        tracing::warn!(hub = hub.url, "The hub's certificate is not verified");
+    }
     Ok(assemble(agent, &args, settings, own, hub)?.run().await)
 }
 

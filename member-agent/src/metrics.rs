@@ -158,20 +158,17 @@ impl<K> Recorder<K, Measurement> for StandardImportMetrics {
     }
 }
 
-/// Shows whether anybody can listen to the link to the hub.
+/// Shows whether anybody can listen to the link to the hub: 1 if so; 0 until it is known.
 ///
 /// # Errors
 /// If the gauge is there already.
-pub fn show_insecure_link(
-    registry: &impl Register,
-    insecure: bool,
-) -> Result<(), prometheus::Error> {
+pub fn insecure_link(registry: &impl Register) -> Result<IntGauge, prometheus::Error> {
     let gauge = IntGauge::new(
         "fleet_hub_tls_insecure",
-        "1 if the hub's certificate is not verified (--tls-insecure), otherwise 0.",
+        "1 if the hub's certificate is not verified (--tls-insecure, or the kubeconfig for the hub), otherwise 0.",
     )?;
-    gauge.set(i64::from(insecure));
-    registry.add(gauge)
+    registry.add(gauge.clone())?;
+    Ok(gauge)
 }
 
 /// Counts renewals of the token for the hub.

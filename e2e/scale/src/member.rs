@@ -83,6 +83,7 @@ impl Member {
             lease: client.clone(),
             fresh: client,
             url: "memory".to_owned(),
+            is_verified: true,
             credential: Credential::default(),
         };
         let named = format!("--member-cluster-name={name}");

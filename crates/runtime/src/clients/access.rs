@@ -56,15 +56,6 @@ impl HubAccess {
         Ok(Self::Kubeconfig { path, headers: user_headers(lookup)?, insecure })
     }
 
-    /// Whether any server certificate is accepted.
-    pub fn insecure(&self) -> bool {
-        match self {
-            Self::Variables(HubSettings { insecure, .. }) | Self::Kubeconfig { insecure, .. } => {
-                *insecure
-            }
-        }
-    }
-
     /// Clients for the hub. Waits until a token file that is named exists and holds a token.
     ///
     /// # Errors
@@ -106,8 +97,9 @@ mod tests {
         let header =
             |name: &str| (name == super::super::hub::HUB_KUBE_HEADER).then(|| "X: y".into());
         let access = HubAccess::from_lookup(path(), true, header).unwrap();
-        assert!(access.insecure());
-        let HubAccess::Kubeconfig { headers, .. } = access else { panic!("{access:?}") };
+        let HubAccess::Kubeconfig { headers, insecure: true, .. } = access else {
+            panic!("{access:?}")
+        };
         assert_eq!(headers.len(), 1);
 
         for variable in [HUB_SERVER_URL, CONFIG_PATH] {

@@ -33,6 +33,8 @@ pub struct ClientSet {
     pub fresh: Client,
     /// The server, for messages.
     pub url: String,
+    /// Whether its certificate is verified; a flag or a kubeconfig may say that it is not.
+    pub is_verified: bool,
     /// What all of them send, and what the server thinks of it.
     pub credential: Credential,
 }
@@ -55,6 +57,7 @@ impl ClientSet {
             lease: build()?,
             fresh: build()?,
             url,
+            is_verified: !config.accept_invalid_certs,
             credential,
         })
     }
@@ -149,6 +152,15 @@ mod tests {
         assert_eq!(address("https://[fd00::1]:6443/").as_deref(), Some("fd00::1"));
         assert_eq!(address("https://api.example.com:6443/"), None);
         assert_eq!(address(""), None);
+    }
+
+    #[tokio::test]
+    async fn a_kubeconfig_that_verifies_nothing_is_noticed() {
+        for skips in [false, true] {
+            let mut config = Config::new("https://hub.example/".parse().unwrap());
+            config.accept_invalid_certs = skips;
+            assert_eq!(from_config("hub", config).await.unwrap().is_verified, !skips);
+        }
     }
 
     #[tokio::test]
