@@ -56,7 +56,8 @@ fn a_kubeconfig_is_refused_or_its_connection_is_encrypted() {
                 };
                 let may_skip = file["clusters"].as_array().is_some_and(|all| all.iter().any(skips));
                 prop_assert!(hub.is_verified || may_skip);
-                let must_skip = file["clusters"].as_array().is_some_and(|all| all.iter().all(skips));
+                let must_skip =
+                    file["clusters"].as_array().is_some_and(|all| all.iter().all(skips));
                 prop_assert!(!hub.is_verified || !must_skip, "{}", file);
             }
             Err(error) => {

@@ -15,7 +15,7 @@ use hub_agent::member_leases::MemberLeases;
 use hub_agent::snapshot::HubSnapshot;
 use member_agent::metrics::{
     ExportMetrics, ImportMetrics, ReachMetrics, SliceMetrics, StandardImportMetrics,
-    VirtualNodeMetrics, lease_renew_failures, lease_renewals, show_insecure_link, token_renewals,
+    VirtualNodeMetrics, insecure_link, lease_renew_failures, lease_renewals, token_renewals,
 };
 use member_agent::snapshot::MemberSnapshot;
 use member_agent::traffic_memory::TrafficMemory;
@@ -59,7 +59,7 @@ pub(crate) fn hub() -> Vec<Entry> {
 pub(crate) fn member() -> Vec<Entry> {
     let catalogue = Catalogue::default();
     let accumulator = runtime::<MemberSnapshot>(&catalogue, "member-agent");
-    show_insecure_link(&catalogue, false).unwrap();
+    insecure_link(&catalogue).unwrap();
     ExportMetrics::register(&catalogue).unwrap();
     ImportMetrics::register(&catalogue, "b").unwrap();
     SliceMetrics::register(&catalogue, 100).unwrap();
