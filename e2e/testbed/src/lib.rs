@@ -12,6 +12,7 @@
 //! - [`edition`] is a version of this project, [`released`] builds the last release;
 //! - [`wait`] waits for conditions; [`command`] is `fleet-testbed`.
 
+pub mod admission;
 pub mod agent;
 pub mod agents;
 pub mod apply;

@@ -1,7 +1,6 @@
 //! The admission policies of both charts.
 
 use std::fmt::Debug;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
@@ -17,6 +16,7 @@ use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::admission::DEADLINE;
 use super::apply::apply;
 use super::client::client;
 use super::cluster::Cluster;
@@ -33,9 +33,6 @@ const KINDS: [&str; 4] = [
     "PriorityLevelConfiguration",
     "FlowSchema",
 ];
-
-/// Longest time in which an API server takes note of a policy.
-const DEADLINE: Duration = Duration::from_mins(2);
 
 /// Accounts of further hub agents that tests start.
 const REPLICAS: usize = 3;

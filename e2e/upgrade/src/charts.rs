@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use fleet_testbed::admission::wait_seen;
 use fleet_testbed::agents::Agent;
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::edition::Edition;
@@ -39,7 +40,7 @@ impl Charts {
         Ok(())
     }
 
-    /// Upgrades, after Helm has stopped because the values of the release do not have `policies.strict`.
+    /// Upgrades all, after Helm has stopped because the values of the release do not have `policies.strict`.
     pub(crate) async fn upgrade(&self, fleet: &Fleet, edition: &Edition) -> Result<()> {
         let mut releases = self.releases(fleet, edition)?;
         let (hub, values) = releases.first_mut().context("the hub has a release")?;
@@ -51,6 +52,7 @@ impl Charts {
             releases.iter().map(async |(release, values)| release.upgrade(values, &[]).await),
         )
         .await?;
+        try_join_all(fleet.clusters().map(wait_seen)).await?;
         Ok(())
     }
 
@@ -62,29 +64,38 @@ impl Charts {
         agent: Agent,
         on: bool,
     ) -> Result<()> {
-        let position = match agent {
-            Agent::Hub => 0,
-            Agent::Member(member) => member + 1,
-        };
-        let releases = self.releases(fleet, edition)?;
-        let (release, mut values) = releases.into_iter().nth(position).context("a release")?;
+        let (release, mut values) = self.release(fleet, edition, agent)?;
         let more = additions::values(agent, on);
         for (name, value) in more.as_object().into_iter().flatten() {
             values[name] = value.clone();
         }
-        release.upgrade(&values, &[]).await.map(drop)
+        release.upgrade(&values, &[]).await?;
+        wait_seen(fleet.cluster_of(agent)).await
     }
 
-    /// To the newest revision of the last release.
-    pub(crate) async fn roll_back(&self, fleet: &Fleet, edition: &Edition) -> Result<()> {
-        let releases = self.releases(fleet, edition)?;
-        try_join_all(
-            releases.iter().map(async |(release, _)| {
-                release.rollback(release.revision_of(VERSION).await?).await
-            }),
-        )
-        .await?;
-        Ok(())
+    /// Rolls the chart of one cluster back to the newest revision of the last release.
+    pub(crate) async fn roll_back(
+        &self,
+        fleet: &Fleet,
+        edition: &Edition,
+        agent: Agent,
+    ) -> Result<()> {
+        let (release, _) = self.release(fleet, edition, agent)?;
+        release.rollback(release.revision_of(VERSION).await?).await?;
+        wait_seen(fleet.cluster_of(agent)).await
+    }
+
+    fn release<'a>(
+        &'a self,
+        fleet: &'a Fleet,
+        edition: &Edition,
+        agent: Agent,
+    ) -> Result<(Release<'a>, Value)> {
+        let position = match agent {
+            Agent::Hub => 0,
+            Agent::Member(member) => member + 1,
+        };
+        self.releases(fleet, edition)?.into_iter().nth(position).context("a release")
     }
 
     fn releases<'a>(

@@ -129,10 +129,13 @@ impl<'a> Rollout<'a> {
             Part::Charts => {
                 if forward {
                     self.charts.upgrade(self.fleet, self.new).await?;
-                } else {
-                    self.charts.roll_back(self.fleet, self.old).await?;
+                    return self.restart(&self.fleet.agents()).await;
                 }
-                self.restart(&self.fleet.agents()).await
+                for agent in self.members_first() {
+                    self.charts.roll_back(self.fleet, self.old, agent).await?;
+                    self.restart(&[agent]).await?;
+                }
+                Ok(())
             }
             Part::Additions => self.switch(forward).await,
             Part::Pods => self.restart(&self.fleet.agents()).await,
@@ -141,10 +144,7 @@ impl<'a> Rollout<'a> {
 
     /// On in the hub first, off in the members first.
     async fn switch(&mut self, on: bool) -> Result<()> {
-        let mut agents = self.fleet.agents();
-        if !on {
-            agents.rotate_left(1);
-        }
+        let agents = if on { self.fleet.agents() } else { self.members_first() };
         for agent in agents {
             self.charts.switch(self.fleet, self.new, agent, on).await?;
             self.restart(&[agent]).await?;
@@ -159,6 +159,13 @@ impl<'a> Rollout<'a> {
             }
         }
         if on { additions::export_all(self.fleet).await } else { Ok(()) }
+    }
+
+    /// In the order in which rights may be taken back: agents of members use those that the hub gives them.
+    fn members_first(&self) -> Vec<Agent> {
+        let mut agents = self.fleet.agents();
+        agents.rotate_left(1);
+        agents
     }
 
     /// A chart that changes a Deployment replaces its Pods, here with images that it does not name.
