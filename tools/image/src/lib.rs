@@ -4,6 +4,7 @@
 //! - [`oci`]: configuration, manifest and index for one or more architectures, as an image layout in one tar. `docker load`,
 //!   `ctr images import`, `skopeo copy oci-archive:` and `kind load image-archive` read it.
 //! - [`sbom`]: software bill of materials of the programs, as `CycloneDX`.
+//! - [`certificates`]: Mozilla's root certificates, for the images.
 //! - [`chart`]: Helm charts as packages.
 //! - [`release`]: all of that and the CLI, as files and as a [`layout`] for each repository of a registry, whose [`blobs`] can have
 //!   a [`signature`].
@@ -14,6 +15,7 @@
 use std::path::PathBuf;
 
 pub mod blobs;
+pub mod certificates;
 pub mod chart;
 pub mod digest;
 pub mod layer;
