@@ -5,6 +5,7 @@
 //!   `ctr images import`, `skopeo copy oci-archive:` and `kind load image-archive` read it.
 //! - [`sbom`]: software bill of materials of the programs, as `CycloneDX`.
 //! - [`certificates`]: Mozilla's root certificates, for the images.
+//! - [`reference`]: which names repositories and tags may have.
 //! - [`chart`]: Helm charts as packages.
 //! - [`release`]: all of that and the CLI, as files and as a [`layout`] for each repository of a registry, whose [`blobs`] can have
 //!   a [`signature`].
@@ -21,6 +22,7 @@ pub mod digest;
 pub mod layer;
 pub mod layout;
 pub mod oci;
+pub mod reference;
 pub mod release;
 pub mod sbom;
 pub mod signature;
