@@ -13,6 +13,12 @@ pub const CONFIG: &str = "application/vnd.cncf.helm.config.v1+json";
 /// Media type of a packaged chart in a registry.
 pub const CONTENT: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
 
+/// Prefix of the images that charts name unless they are part of a release.
+pub const DEFAULT_REPOSITORY: &str = "localhost/fleet-networking";
+
+/// File with the values of a chart.
+const VALUES: &str = "values.yaml";
+
 /// How deep the folders of a chart are: a link to a folder above itself has no end.
 const DEPTH: usize = 10;
 
@@ -35,6 +41,31 @@ impl Chart {
     /// # Errors
     /// If the folder has no chart, or a file of it cannot be read.
     pub fn pack(folder: &Path) -> Result<Self> {
+        Self::pack_with(folder, |_, _, bytes| Ok(bytes))
+    }
+
+    /// Packs the chart in a folder as part of a release: its image is the one of the chart's name in `repository`. The tag stays
+    /// the chart's `appVersion`, so that an upgrade which reuses values takes the image of its own release.
+    ///
+    /// # Errors
+    /// If the folder has no such chart, it is of another version, or a file of it cannot be read.
+    pub fn released(folder: &Path, repository: &str, version: &str) -> Result<Self> {
+        let chart = Self::pack_with(folder, |name, path, bytes| match path {
+            VALUES => with_image(&bytes, name, repository),
+            _ => Ok(bytes),
+        })?;
+        for field in ["version", "appVersion"] {
+            let found = &chart.metadata[field];
+            ensure!(found == version, "{field} of the chart {} is not {version}", chart.name);
+        }
+        Ok(chart)
+    }
+
+    /// Packs a chart; `edit` gets its name, and path and content of each file.
+    fn pack_with(
+        folder: &Path,
+        edit: impl Fn(&str, &str, Vec<u8>) -> Result<Vec<u8>>,
+    ) -> Result<Self> {
         let mut paths = Vec::new();
         walk(folder, "", 0, &mut paths)?;
         let ignored = ignored(folder)?;
@@ -49,7 +80,8 @@ impl Chart {
         };
         let (name, version) = (text("name")?, text("version")?);
         let files = paths.iter().map(|path| {
-            Ok(File { path: format!("{name}/{path}"), bytes: read(path)?, executable: false })
+            let bytes = edit(&name, path, read(path)?)?;
+            Ok(File { path: format!("{name}/{path}"), bytes, executable: false })
         });
         let package = Layer::pack(&files.collect::<Result<Vec<_>>>()?)?.bytes;
         Ok(Self { name, version, metadata, package })
@@ -59,6 +91,20 @@ impl Chart {
     pub fn file_name(&self) -> String {
         format!("{}-{}.tgz", self.name, self.version)
     }
+}
+
+/// The values of a chart with the image in another repository. Everything else stays as it is written, comments too.
+fn with_image(values: &[u8], name: &str, repository: &str) -> Result<Vec<u8>> {
+    let text = std::str::from_utf8(values)?;
+    let wanted = format!("{repository}/{name}");
+    let from = format!("\n  repository: {DEFAULT_REPOSITORY}/{name}\n");
+    let text = text.replacen(&from, &format!("\n  repository: {wanted}\n"), 1);
+    let parsed: Value = serde_saphyr::from_str(&text)?;
+    ensure!(
+        parsed["image"]["repository"] == wanted,
+        "{VALUES} of {name} has no image in {DEFAULT_REPOSITORY}"
+    );
+    Ok(text.into_bytes())
 }
 
 /// The files below a folder, by their paths in the chart; links are followed.
@@ -145,6 +191,34 @@ mod tests {
             [".helmignore", "Chart.yaml", "charts/common/Chart.yaml", "templates/a.yaml"];
         assert_eq!(paths, expected.map(|path| format!("web/{path}")));
         assert_eq!(chart, Chart::pack(&folder.0.join("web")).unwrap(), "the same bytes again");
+    }
+
+    #[test]
+    fn a_released_chart_names_the_released_image() {
+        let folder = folder("released");
+        let chart = folder.0.join("web");
+        fs::write(chart.join("Chart.yaml"), "name: web\nversion: 1.2.3\nappVersion: 1.2.3\n")
+            .unwrap();
+        let values =
+            "# -- Image\nimage:\n  repository: localhost/fleet-networking/web\n  tag: ''\n";
+        fs::write(chart.join(VALUES), values).unwrap();
+        let packed = Chart::released(&chart, "registry.example/fleet", "1.2.3").unwrap();
+        let mut tar = Vec::new();
+        GzDecoder::new(&packed.package[..]).read_to_end(&mut tar).unwrap();
+        let mut archive = tar::Archive::new(&tar[..]);
+        let mut entries = archive.entries().unwrap().map(Result::unwrap);
+        let mut entry =
+            entries.find(|it| it.path().unwrap().to_str() == Some("web/values.yaml")).unwrap();
+        let mut text = String::new();
+        entry.read_to_string(&mut text).unwrap();
+        assert_eq!(text, values.replace(DEFAULT_REPOSITORY, "registry.example/fleet"));
+        let unchanged = Chart::released(&chart, DEFAULT_REPOSITORY, "1.2.3").unwrap();
+        assert_eq!(unchanged, Chart::pack(&chart).unwrap());
+        let error = Chart::released(&chart, "registry.example/fleet", "1.2.4").unwrap_err();
+        assert!(error.to_string().contains("is not 1.2.4"), "{error}");
+        fs::write(chart.join(VALUES), values.replace("fleet-networking", "other")).unwrap();
+        let error = Chart::released(&chart, "registry.example/fleet", "1.2.3").unwrap_err();
+        assert!(error.to_string().contains("has no image"), "{error}");
     }
 
     #[test]
