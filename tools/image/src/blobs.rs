@@ -77,6 +77,13 @@ impl Blobs {
         self.add(INDEX, to_bytes(&index(manifests)))
     }
 
+    /// Adds a list of manifests with annotations and returns its descriptor.
+    pub fn annotated_index(&mut self, manifests: &[Value], annotations: &Value) -> Value {
+        let mut index = index(manifests);
+        index["annotations"] = annotations.clone();
+        self.add(INDEX, to_bytes(&index))
+    }
+
     /// All blobs, with the hexadecimal digits of their SHA-256.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.0.iter().map(|(digest, bytes)| (digest.as_str(), bytes.as_slice()))

@@ -3,10 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use crate::blobs::{Blobs, index, to_bytes};
+
+/// Annotation of an entry with its tag.
+const TAG: &str = "org.opencontainers.image.ref.name";
 
 /// What an entry of a layout is for cosign, which reads layouts by this annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,12 +33,32 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Reads which manifests a layout in a folder lists; its contents stay there.
+    ///
+    /// # Errors
+    /// If the folder has no layout.
+    pub fn open(folder: &Path) -> Result<Self> {
+        let path = folder.join("index.json");
+        let bytes = fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+        let mut index: Value =
+            serde_json::from_slice(&bytes).with_context(|| format!("in {}", path.display()))?;
+        let Value::Array(entries) = index["manifests"].take() else {
+            bail!("{} lists no manifests", path.display());
+        };
+        Ok(Self { blobs: Blobs::default(), entries })
+    }
+
+    /// The manifests that are listed, each with its tag if it has one.
+    pub fn listed(&self) -> impl Iterator<Item = (&Value, Option<&str>)> {
+        self.entries.iter().map(|entry| (entry, entry["annotations"][TAG].as_str()))
+    }
+
     /// Lists a manifest, with a tag if it gets one.
     pub fn list(&mut self, descriptor: &Value, tag: Option<&str>, kind: Kind) {
         let mut entry = descriptor.clone();
         let mut annotations = json!({});
         if let Some(tag) = tag {
-            annotations["org.opencontainers.image.ref.name"] = json!(tag);
+            annotations[TAG] = json!(tag);
         }
         if let Some(kind) = kind.annotation() {
             annotations["kind"] = json!(kind);
@@ -44,7 +67,7 @@ impl Layout {
         self.entries.push(entry);
     }
 
-    /// Writes the layout into a folder, which has nothing else in it.
+    /// Writes the layout into a folder, which has nothing else in it but what was there when it was opened; the list last.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -57,9 +80,9 @@ impl Layout {
         for (digest, bytes) in self.blobs.iter() {
             write(&blobs.join(digest), bytes)?;
         }
-        write(&folder.join("index.json"), &to_bytes(&index(&self.entries)))?;
         let version = json!({ "imageLayoutVersion": "1.0.0" });
-        write(&folder.join("oci-layout"), &to_bytes(&version))
+        write(&folder.join("oci-layout"), &to_bytes(&version))?;
+        write(&folder.join("index.json"), &to_bytes(&index(&self.entries)))
     }
 }
 
@@ -99,6 +122,9 @@ mod tests {
         let digest = descriptor["digest"].as_str().unwrap().replace(':', "/");
         assert_eq!(read(&format!("blobs/{digest}"))["manifests"], json!([]));
         assert_eq!(read("oci-layout")["imageLayoutVersion"], "1.0.0");
+        let opened = Layout::open(&folder).unwrap();
+        let tags: Vec<_> = opened.listed().map(|(_, tag)| tag).collect();
+        assert_eq!(tags, [Some("1.2.3"), None]);
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -3,7 +3,7 @@
 //! - [`layer`]: the file system of the image, as a compressed tar.
 //! - [`oci`]: configuration, manifest and index for one or more architectures, as an image layout in one tar. `docker load`,
 //!   `ctr images import`, `skopeo copy oci-archive:` and `kind load image-archive` read it.
-//! - [`sbom`]: software bill of materials of the programs, as `CycloneDX`.
+//! - [`sbom`]: software bill of materials of programs, as `CycloneDX`; [`bills`]: those of this workspace.
 //! - [`certificates`]: Mozilla's root certificates, for the images.
 //! - [`reference`]: which names repositories and tags may have.
 //! - [`chart`]: Helm charts as packages.
@@ -15,6 +15,7 @@
 
 use std::path::PathBuf;
 
+pub mod bills;
 pub mod blobs;
 pub mod certificates;
 pub mod chart;

@@ -26,6 +26,15 @@ pub struct Image {
     pub layer: Layer,
 }
 
+/// Where programs are from, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Commit of the source.
+    pub revision: Option<String>,
+    /// URL of the source.
+    pub source: Option<String>,
+}
+
 /// Metadata of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metadata {
@@ -37,6 +46,24 @@ pub struct Metadata {
     pub version: String,
     /// SPDX expression.
     pub licenses: String,
+    /// Where the program is from.
+    pub origin: Origin,
+}
+
+/// Annotations of an image, a chart or a package.
+pub fn annotations(title: &str, version: &str, licenses: &str, origin: &Origin) -> Value {
+    let mut annotations = json!({
+        "org.opencontainers.image.title": title,
+        "org.opencontainers.image.version": version,
+        "org.opencontainers.image.licenses": licenses,
+    });
+    if let Some(revision) = &origin.revision {
+        annotations["org.opencontainers.image.revision"] = json!(revision);
+    }
+    if let Some(source) = &origin.source {
+        annotations["org.opencontainers.image.source"] = json!(source);
+    }
+    annotations
 }
 
 /// Builds an image layout with one image for all given architectures.
@@ -45,7 +72,7 @@ pub struct Metadata {
 /// If a size does not fit into a tar header.
 pub fn archive(metadata: &Metadata, images: &[Image]) -> Result<Vec<u8>> {
     let mut blobs = Blobs::default();
-    let mut index = add_index(metadata, images, &mut blobs);
+    let (mut index, _) = add_index(metadata, images, &mut blobs);
     // The first annotation is the specification's, the second one containerd's.
     let tag = metadata.reference.rsplit_once(':').map_or("latest", |(_, tag)| tag);
     index["annotations"] = json!({
@@ -61,18 +88,20 @@ pub fn archive(metadata: &Metadata, images: &[Image]) -> Result<Vec<u8>> {
     Ok(tar.into_inner()?)
 }
 
-/// Adds one image for all given architectures, and returns the descriptor of its index.
-pub fn add_index(metadata: &Metadata, images: &[Image], blobs: &mut Blobs) -> Value {
-    let manifests: Vec<_> = images.iter().map(|image| manifest(metadata, image, blobs)).collect();
-    blobs.index(&manifests)
+/// Adds one image for all given architectures. Returns the descriptor of its index, and those of the architectures in their order.
+pub fn add_index(metadata: &Metadata, images: &[Image], blobs: &mut Blobs) -> (Value, Vec<Value>) {
+    let labels = labels(metadata);
+    let manifests: Vec<_> =
+        images.iter().map(|image| manifest(metadata, image, &labels, blobs)).collect();
+    (blobs.annotated_index(&manifests, &labels), manifests)
 }
 
-fn manifest(metadata: &Metadata, image: &Image, blobs: &mut Blobs) -> Value {
-    let labels = json!({
-        "org.opencontainers.image.title": metadata.program,
-        "org.opencontainers.image.version": metadata.version,
-        "org.opencontainers.image.licenses": metadata.licenses,
-    });
+fn labels(metadata: &Metadata) -> Value {
+    let Metadata { program, reference: _, version, licenses, origin } = metadata;
+    annotations(program, version, licenses, origin)
+}
+
+fn manifest(metadata: &Metadata, image: &Image, labels: &Value, blobs: &mut Blobs) -> Value {
     let config = json!({
         "architecture": image.architecture,
         "os": "linux",
@@ -90,7 +119,7 @@ fn manifest(metadata: &Metadata, image: &Image, blobs: &mut Blobs) -> Value {
     let content = Content {
         config: Some(config),
         layers: vec![layer],
-        annotations: labels,
+        annotations: labels.clone(),
         ..Content::default()
     };
     let mut manifest = blobs.manifest(content);
@@ -146,6 +175,7 @@ mod tests {
             reference: "localhost/fleet-networking/hub-agent:1.2.3".to_owned(),
             version: "1.2.3".to_owned(),
             licenses: "Apache-2.0".to_owned(),
+            origin: Origin { revision: Some("0123".to_owned()), source: None },
         };
         let image = |architecture: &str| {
             let bytes = architecture.as_bytes().to_vec();
@@ -161,11 +191,15 @@ mod tests {
         assert_eq!(entry["annotations"]["org.opencontainers.image.ref.name"], "1.2.3");
         assert_eq!(entry["annotations"]["io.containerd.image.name"], metadata.reference);
         let index = json_of(follow(&files, entry));
+        assert_eq!(index["annotations"]["org.opencontainers.image.revision"], "0123");
+        assert_eq!(index["annotations"].get("org.opencontainers.image.source"), None);
         for (at, architecture) in ["amd64", "arm64"].into_iter().enumerate() {
             let descriptor = &index["manifests"][at];
             assert_eq!(descriptor["platform"]["architecture"], architecture);
             let manifest = json_of(follow(&files, descriptor));
             let config = json_of(follow(&files, &manifest["config"]));
+            assert_eq!(manifest["annotations"], index["annotations"]);
+            assert_eq!(config["config"]["Labels"], index["annotations"]);
             assert_eq!(config["architecture"], architecture);
             assert_eq!(config["config"]["User"], USER);
             assert_eq!(config["config"]["Entrypoint"], json!(["/hub-agent"]));

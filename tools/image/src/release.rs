@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use crate::blobs::Content;
@@ -13,8 +13,8 @@ use crate::chart::{self, Chart};
 use crate::digest::sha256;
 use crate::layer::{File, Layer};
 use crate::layout::{Kind, Layout};
-use crate::oci::{self, Image, Metadata};
-use crate::signature::{Key, sign};
+use crate::oci::{self, Image, Metadata, Origin};
+use crate::signature::{self, PUBLIC_KEY, Signer};
 
 /// Programs; each gets an image.
 pub const PROGRAMS: [&str; 3] = ["hub-agent", "member-agent", "fleetctl"];
@@ -29,6 +29,12 @@ const CLI_TYPE: &str = "application/vnd.fleet-networking.cli.v1";
 const BILL_TYPE: &str = "application/vnd.cyclonedx+json";
 /// File name of the bill of materials.
 const BILL: &str = "sbom.cdx.json";
+/// File name of the digests of everything that has a tag.
+const DIGESTS: &str = "OCI-DIGESTS";
+/// File name of the digests of all files, that one included.
+const CHECKSUMS: &str = "SHA256SUMS";
+/// Folder of the layouts.
+const LAYOUTS: &str = "oci";
 
 /// What a release is made of.
 #[derive(Clone, Debug)]
@@ -41,13 +47,17 @@ pub struct Sources {
     pub license: Vec<u8>,
     /// Prefix of the names under which the release is published.
     pub repository: String,
+    /// Where the programs are from.
+    pub origin: Origin,
     /// What goes into each image beside its program.
     pub certificates: File,
     /// Architectures, each with the folder of its programs.
     pub programs: Vec<(String, PathBuf)>,
     /// Folders of the charts.
     pub charts: Vec<PathBuf>,
-    /// The bill of materials of the programs.
+    /// The bill of materials of each program's image.
+    pub bills: BTreeMap<&'static str, Vec<u8>>,
+    /// The bill of materials of all programs.
     pub bill: Vec<u8>,
 }
 
@@ -65,26 +75,24 @@ pub struct Release {
 /// Assembles a release.
 struct Builder<'a> {
     sources: &'a Sources,
-    key: Option<&'a Key>,
     release: Release,
 }
 
 impl Release {
-    /// Assembles a release from its sources, signed if there is a key. Without one the same sources give the same bytes.
+    /// Assembles a release from its sources. The same sources give the same bytes.
     ///
     /// # Errors
     /// If a program or a chart cannot be read.
-    pub fn assemble(sources: &Sources, key: Option<&Key>) -> Result<Self> {
-        let mut builder = Builder { sources, key, release: Self::default() };
+    pub fn assemble(sources: &Sources) -> Result<Self> {
+        let mut builder = Builder { sources, release: Self::default() };
         PROGRAMS.iter().try_for_each(|program| builder.add_image(program))?;
         sources.charts.iter().try_for_each(|folder| builder.add_chart(folder))?;
         builder.add_cli()?;
         let mut release = builder.release;
         release.files.insert(BILL.to_owned(), sources.bill.clone());
-        if let Some(key) = key {
-            release.files.insert("cosign.pub".to_owned(), key.public().into_bytes());
-        }
         release.files.insert("LICENSE".to_owned(), sources.license.clone());
+        let digests = release.digests();
+        release.files.insert(DIGESTS.to_owned(), digests.into_bytes());
         Ok(release)
     }
 
@@ -93,23 +101,86 @@ impl Release {
         lines(self.digests.iter().map(|(name, digest)| (name.as_str(), digest.clone())))
     }
 
-    /// Writes everything below a folder: files, `oci/` with a layout for each repository, and the digests of both.
+    /// Writes everything below a folder, which must not exist: files, `oci/` with a layout for each repository, and at last the
+    /// digests of both.
     ///
     /// # Errors
     /// If a file cannot be written.
     pub fn write(&self, folder: &Path) -> Result<()> {
-        fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
-        let files = self.files.iter().map(|(name, bytes)| (name.as_str(), sha256(bytes)));
-        let checksums = lines(files).into_bytes();
-        let digests = self.digests().into_bytes();
-        let lists = [("SHA256SUMS", &checksums), ("OCI-DIGESTS", &digests)];
-        let files = self.files.iter().map(|(name, bytes)| (name.as_str(), bytes)).chain(lists);
-        for (name, bytes) in files {
-            let path = folder.join(name);
-            fs::write(&path, bytes).with_context(|| format!("writing {}", path.display()))?;
+        fs::create_dir(folder).with_context(|| format!("creating {}", folder.display()))?;
+        let layouts = folder.join(LAYOUTS);
+        self.layouts.iter().try_for_each(|(name, layout)| layout.write(&layouts.join(name)))?;
+        let (lists, files): (Vec<_>, _) = self.files.iter().partition(|(name, _)| *name == DIGESTS);
+        files
+            .into_iter()
+            .chain(lists)
+            .try_for_each(|(name, bytes): (&String, &Vec<u8>)| write(&folder.join(name), bytes))?;
+        let checksums = self.files.iter().map(|(name, bytes)| (name.as_str(), sha256(bytes)));
+        write(&folder.join(CHECKSUMS), lines(checksums).as_bytes())
+    }
+}
+
+/// Signatures of a release in a folder.
+#[derive(Debug)]
+pub struct Signed {
+    layouts: BTreeMap<String, Layout>,
+    files: [(&'static str, Vec<u8>); 2],
+}
+
+impl Signed {
+    /// Signs everything that has a tag, and the digests of the files. Nothing is written.
+    ///
+    /// # Errors
+    /// If the folder has no release, its files or manifests have other digests than its lists, it is signed already, or there is
+    /// no signature.
+    pub fn of(folder: &Path, repository: &str, signer: &mut impl Signer) -> Result<Self> {
+        ensure!(!folder.join(PUBLIC_KEY).exists(), "{} is signed", folder.display());
+        let checksums = read(&folder.join(CHECKSUMS))?;
+        for (digest, name) in listed(&checksums)? {
+            ensure!(Path::new(name).file_name().is_some_and(|it| it == name), "a file {name}");
+            ensure!(sha256(&read(&folder.join(name))?) == digest, "{name} has another digest");
         }
-        let oci = folder.join("oci");
-        self.layouts.iter().try_for_each(|(name, layout)| layout.write(&oci.join(name)))
+        let digests = read(&folder.join(DIGESTS))?;
+        let mut layouts = BTreeMap::new();
+        for (digest, name) in listed(&digests)? {
+            let (within, tag) = name.rsplit_once(':').context("a name without tag")?;
+            ensure!(within.split('/').all(|part| !part.starts_with('.')), "a repository {within}");
+            let place = folder.join(LAYOUTS).join(within);
+            if !layouts.contains_key(within) {
+                layouts.insert(within.to_owned(), Layout::open(&place)?);
+            }
+            let layout: &mut Layout = layouts.get_mut(within).context("was inserted")?;
+            let entry = layout.listed().find(|(_, found)| *found == Some(tag));
+            let entry = entry.with_context(|| format!("{name} is missing"))?.0.clone();
+            let blob = read(&place.join("blobs/sha256").join(digest))?;
+            ensure!(
+                entry["digest"] == format!("sha256:{digest}") && sha256(&blob) == digest,
+                "{name} has another digest"
+            );
+        }
+        // What is in no list is not signed either.
+        let all: usize = layouts.values().map(|layout| layout.listed().count()).sum();
+        ensure!(all == listed(&digests)?.len(), "the layouts have more than {DIGESTS}");
+        // In the order of each layout: for cosign, the first signature in a folder is the one of the first image.
+        for (name, layout) in &mut layouts {
+            let entries: Vec<_> = layout.listed().map(|(entry, _)| entry.clone()).collect();
+            for entry in entries {
+                signature::sign(layout, &entry, &format!("{repository}/{name}"), signer)?;
+            }
+        }
+        let signature = format!("{}\n", signer.sign(&checksums)?).into_bytes();
+        let public = signer.public().as_bytes().to_vec();
+        Ok(Self { layouts, files: [("SHA256SUMS.sig", signature), (PUBLIC_KEY, public)] })
+    }
+
+    /// Writes the signatures into the folder of the release; the public key last.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        let layouts = folder.join(LAYOUTS);
+        self.layouts.iter().try_for_each(|(name, layout)| layout.write(&layouts.join(name)))?;
+        self.files.iter().try_for_each(|(name, bytes)| write(&folder.join(name), bytes))
     }
 }
 
@@ -131,15 +202,19 @@ impl Builder<'_> {
             reference: format!("{}/{program}:{}", sources.repository, sources.version),
             version: sources.version.clone(),
             licenses: sources.licenses.clone(),
+            origin: sources.origin.clone(),
         };
         let images = images.collect::<Result<Vec<_>>>()?;
         let mut layout = Layout::default();
-        let index = oci::add_index(&metadata, &images, &mut layout.blobs);
-        self.publish(&mut layout, program, &index, Kind::ImageIndex)?;
-        let bill = layout.blobs.add(BILL_TYPE, sources.bill.clone());
+        let (index, manifests) = oci::add_index(&metadata, &images, &mut layout.blobs);
+        self.publish(&mut layout, program, (&index, &manifests), Kind::ImageIndex)?;
+        let bill = sources.bills.get(program).with_context(|| format!("no bill of {program}"))?;
+        let name = format!("{program}-{}.cdx.json", sources.version);
+        self.release.files.insert(name.clone(), bill.clone());
+        let bill = layout.blobs.add(BILL_TYPE, bill.clone());
         let bill = layout.blobs.manifest(Content {
             artifact_type: Some(BILL_TYPE),
-            layers: vec![named(bill, BILL)],
+            layers: vec![named(bill, &name)],
             annotations: self.annotations(&format!("bill of materials of {program}")),
             subject: Some(&index),
             ..Content::default()
@@ -150,7 +225,8 @@ impl Builder<'_> {
     }
 
     fn add_chart(&mut self, folder: &Path) -> Result<()> {
-        let chart = Chart::pack(folder)?;
+        let Sources { repository, version, .. } = self.sources;
+        let chart = Chart::released(folder, repository, version)?;
         let name = format!("charts/{}", chart.name);
         let mut layout = Layout::default();
         let config = layout.blobs.add(chart::CONFIG, chart.metadata.to_string().into_bytes());
@@ -161,7 +237,7 @@ impl Builder<'_> {
             annotations: self.annotations(&chart.name),
             ..Content::default()
         });
-        self.publish(&mut layout, &name, &manifest, Kind::Image)?;
+        self.publish(&mut layout, &name, (&manifest, &[]), Kind::Image)?;
         self.release.files.insert(chart.file_name(), chart.package);
         self.release.layouts.insert(name, layout);
         Ok(())
@@ -193,18 +269,30 @@ impl Builder<'_> {
             manifests.push(manifest);
             self.release.files.insert(name, package);
         }
-        let index = layout.blobs.index(&manifests);
-        self.publish(&mut layout, CLI_REPOSITORY, &index, Kind::ImageIndex)?;
+        let index = layout.blobs.annotated_index(&manifests, &self.annotations(CLI));
+        self.publish(&mut layout, CLI_REPOSITORY, (&index, &manifests), Kind::ImageIndex)?;
         self.release.layouts.insert(CLI_REPOSITORY.to_owned(), layout);
         Ok(())
     }
 
-    /// Tags a manifest with the version.
-    fn publish(&mut self, layout: &mut Layout, name: &str, it: &Value, kind: Kind) -> Result<()> {
-        self.tag(layout, (name, ""), it, kind)
+    /// Tags an image with the version, and the image for each architecture with that, too: who has its digest alone finds it in
+    /// the list of digests, and its signature.
+    fn publish(
+        &mut self,
+        layout: &mut Layout,
+        name: &str,
+        (it, manifests): (&Value, &[Value]),
+        kind: Kind,
+    ) -> Result<()> {
+        self.tag(layout, (name, ""), it, kind)?;
+        manifests.iter().try_for_each(|manifest| {
+            let architecture = manifest["platform"]["architecture"].as_str();
+            let architecture = architecture.context("the manifest is of no architecture")?;
+            self.tag(layout, (name, &format!("-{architecture}")), manifest, Kind::Other)
+        })
     }
 
-    /// Tags a manifest with the version and what follows it, and signs it.
+    /// Tags a manifest with the version and what follows it.
     fn tag(
         &mut self,
         layout: &mut Layout,
@@ -217,20 +305,12 @@ impl Builder<'_> {
         let digest = manifest["digest"].as_str().context("a manifest has a digest")?;
         let digest = digest.trim_start_matches("sha256:").to_owned();
         self.release.digests.insert(format!("{name}:{tag}"), digest);
-        match self.key {
-            Some(key) => {
-                sign(layout, manifest, &format!("{}/{name}", self.sources.repository), key)
-            }
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn annotations(&self, title: &str) -> Value {
-        json!({
-            "org.opencontainers.image.title": title,
-            "org.opencontainers.image.version": self.sources.version,
-            "org.opencontainers.image.licenses": self.sources.licenses,
-        })
+        let Sources { version, licenses, origin, .. } = self.sources;
+        oci::annotations(title, version, licenses, origin)
     }
 }
 
@@ -242,6 +322,17 @@ fn named(mut layer: Value, name: &str) -> Value {
 
 fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("reading {}", path.display()))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    fs::write(path, bytes).with_context(|| format!("writing {}", path.display()))
+}
+
+/// Digests and names of a list.
+fn listed(list: &[u8]) -> Result<Vec<(&str, &str)>> {
+    let lines = std::str::from_utf8(list)?.lines();
+    let lines = lines.map(|line| line.split_once("  ").context("a line without digest"));
+    lines.collect()
 }
 
 fn lines<'a>(digests: impl Iterator<Item = (&'a str, String)>) -> String {

@@ -2,41 +2,138 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context, Result};
-use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
+use anyhow::{Context, Result, bail, ensure};
+use cargo_metadata::{DependencyKind, Metadata, Package, PackageId, TargetKind};
 use serde_json::{Value, json};
 
 use crate::digest::sha256;
 
-/// Lists the crates that are linked into `programs`, with licences and dependencies.
+/// What a bill is of.
+#[derive(Clone, Debug)]
+pub struct Subject<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its version.
+    pub version: &'a str,
+    /// The programs that are in it.
+    pub programs: &'a [&'a str],
+    /// Crates whose data is in it.
+    pub data: &'a [&'a str],
+    /// What is linked into each program and is no crate.
+    pub parts: &'a [Part],
+}
+
+/// Something that is linked and is no crate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+impl Part {
+    /// Parses a part as `NAME@VERSION`.
+    ///
+    /// # Errors
+    /// If the text has another form.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let allowed = |it: &str| {
+            let mut bytes = it.bytes();
+            !it.is_empty() && bytes.all(|it| it.is_ascii_alphanumeric() || b".-_+".contains(&it))
+        };
+        match text.split_once('@') {
+            Some((name, version)) if allowed(name) && allowed(version) => {
+                Ok(Self { name: name.to_owned(), version: version.to_owned() })
+            }
+            _ => Err("must be of the form NAME@VERSION".to_owned()),
+        }
+    }
+
+    fn reference(&self) -> String {
+        format!("pkg:generic/{}@{}", self.name, self.version)
+    }
+}
+
+/// Lists what is in `subject`: crates, with licences, hashes and dependencies, and other parts. `metadata` is of the platforms that
+/// programs are built for, and `lock` the text of `Cargo.lock`, which has the hashes.
+///
+/// cargo resolves the features of the whole workspace at once, with those of tests: a crate that only they switch on is in it.
+/// What only runs while programs are built is left out: build dependencies, procedural macros, and what these alone need.
 ///
 /// # Errors
-/// If `metadata` has no package for a program, or no dependency graph.
-pub fn of(programs: &[&str], metadata: &Metadata) -> Result<Value> {
+/// If `metadata` lacks a package or a dependency graph, or `lock` the hash of a crate.
+pub fn of(subject: &Subject<'_>, metadata: &Metadata, lock: &str) -> Result<Value> {
     let graph = uses(metadata)?;
-    let roots = programs.iter().map(|program| {
-        let found = metadata.workspace_packages().into_iter().find(|one| one.name == *program);
+    let hashes = hashes(lock);
+    let ours = metadata.workspace_packages();
+    let roots = subject.programs.iter().map(|program| {
+        let found = ours.iter().find(|one| one.name == *program);
         found.map(|package| &package.id).with_context(|| format!("no package {program}"))
     });
-    let linked = linked(roots.collect::<Result<_>>()?, &graph);
-    let packages = metadata.packages.iter().filter(|package| linked.contains(&package.id));
+    let roots: Vec<_> = roots.collect::<Result<_>>()?;
+    let linked = linked(roots.clone(), &graph);
+    let data = |package: &Package| subject.data.contains(&package.name.as_str());
+    for name in subject.data {
+        ensure!(metadata.packages.iter().any(|it| it.name == *name), "no package {name}");
+    }
+    let packages = metadata.packages.iter();
+    let packages = packages.filter(|package| linked.contains(&package.id) || data(package));
     let mut packages: Vec<_> = packages.collect();
     packages.sort_by_key(|package| (package.name.to_string(), package.version.clone()));
+
+    let root = format!("{}@{}", subject.name, subject.version);
     let references: BTreeMap<_, _> =
         packages.iter().map(|package| (&package.id, reference(package))).collect();
-    let dependencies = packages.iter().map(|package| {
-        let uses = graph.get(&package.id).into_iter().flatten();
-        let uses: BTreeSet<_> = uses.filter_map(|id| references.get(id)).collect();
-        json!({ "ref": references[&package.id], "dependsOn": uses })
+    let distinct: BTreeSet<_> = references.values().collect();
+    ensure!(distinct.len() == references.len(), "two crates have the same name and version");
+    let parts: BTreeSet<_> = subject.parts.iter().map(Part::reference).collect();
+
+    let mut contained: BTreeSet<_> = roots.iter().map(|id| references[id].clone()).collect();
+    contained.extend(packages.iter().filter(|it| data(it)).map(|it| reference(it)));
+    contained.extend(parts.iter().cloned());
+    let mut dependencies = vec![json!({ "ref": root, "dependsOn": contained })];
+    for package in &packages {
+        let mut uses = BTreeSet::new();
+        // A crate of data alone brings nothing along.
+        if linked.contains(&package.id) {
+            let crates = graph.get(&package.id).into_iter().flatten();
+            uses.extend(crates.filter_map(|id| references.get(id)));
+        }
+        dependencies.push(json!({ "ref": references[&package.id], "dependsOn": uses }));
+    }
+    let mut components = Vec::new();
+    for package in &packages {
+        let kind = match (package.source.is_none(), linked.contains(&package.id)) {
+            (_, false) => "data",
+            (true, _) if roots.contains(&&package.id) => "application",
+            _ => "library",
+        };
+        components.push(component(package, kind, &hashes)?);
+    }
+    for part in subject.parts {
+        let reference = part.reference();
+        dependencies.push(json!({ "ref": reference, "dependsOn": [] }));
+        components.push(json!({
+            "type": "library",
+            "bom-ref": reference,
+            "name": part.name,
+            "version": part.version,
+            "purl": reference,
+        }));
+    }
+    let component = json!({
+        "type": "container",
+        "bom-ref": root,
+        "name": subject.name,
+        "version": subject.version,
     });
-    let components: Vec<_> = packages.iter().map(|package| component(package)).collect();
-    let dependencies: Vec<_> = dependencies.collect();
     Ok(json!({
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
-        "serialNumber": serial(&json!([components, dependencies])),
+        "serialNumber": serial(&json!([component, components, dependencies])),
         "version": 1,
-        "metadata": { "component": { "type": "container", "name": "fleet-networking" } },
+        "metadata": { "component": component },
         "components": components,
         "dependencies": dependencies,
     }))
@@ -44,16 +141,24 @@ pub fn of(programs: &[&str], metadata: &Metadata) -> Result<Value> {
 
 type Uses<'a> = BTreeMap<&'a PackageId, Vec<&'a PackageId>>;
 
-/// Dependencies that are linked; build and test dependencies are left out.
+/// Dependencies that are linked: none for building or tests, and no procedural macros.
 fn uses(metadata: &Metadata) -> Result<Uses<'_>> {
     let resolve = metadata.resolve.as_ref().context("no dependency graph")?;
+    let macros: BTreeSet<_> =
+        metadata.packages.iter().filter(|it| is_macro(it)).map(|it| &it.id).collect();
     let nodes = resolve.nodes.iter().map(|node| {
         let normal = node.deps.iter().filter(|dependency| {
-            dependency.dep_kinds.iter().any(|kind| kind.kind == DependencyKind::Normal)
+            let mut kinds = dependency.dep_kinds.iter();
+            kinds.any(|kind| kind.kind == DependencyKind::Normal)
+                && !macros.contains(&dependency.pkg)
         });
         (&node.id, normal.map(|dependency| &dependency.pkg).collect())
     });
     Ok(nodes.collect())
+}
+
+fn is_macro(package: &Package) -> bool {
+    package.targets.iter().any(|target| target.kind.contains(&TargetKind::ProcMacro))
 }
 
 fn linked<'a>(roots: Vec<&'a PackageId>, graph: &Uses<'a>) -> BTreeSet<&'a PackageId> {
@@ -67,25 +172,50 @@ fn linked<'a>(roots: Vec<&'a PackageId>, graph: &Uses<'a>) -> BTreeSet<&'a Packa
     found
 }
 
-/// Package URL of a crate.
-fn reference(package: &Package) -> String {
-    format!("pkg:cargo/{}@{}", package.name, package.version)
+/// SHA-256 of the package of each crate in `Cargo.lock`, by name and version.
+fn hashes(lock: &str) -> BTreeMap<(&str, &str), &str> {
+    let entries = lock.split("[[package]]").filter_map(|entry| {
+        let value = |field: &str| {
+            let mut lines = entry.lines();
+            lines
+                .find_map(|line| line.strip_prefix(field)?.strip_prefix(" = \"")?.strip_suffix('"'))
+        };
+        Some(((value("name")?, value("version")?), value("checksum")?))
+    });
+    entries.collect()
 }
 
-fn component(package: &Package) -> Value {
-    let ours = package.source.is_none();
+/// Package URL of a crate.
+fn reference(package: &Package) -> String {
+    // A plus starts the version's metadata, and stands for a space in a URL.
+    let version = package.version.to_string().replace('+', "%2B");
+    format!("pkg:cargo/{}@{version}", package.name)
+}
+
+fn component(
+    package: &Package,
+    kind: &str,
+    hashes: &BTreeMap<(&str, &str), &str>,
+) -> Result<Value> {
+    let version = package.version.to_string();
     let mut component = json!({
-        "type": if ours { "application" } else { "library" },
+        "type": kind,
         "bom-ref": reference(package),
         "name": package.name,
-        "version": package.version,
+        "version": version,
         "purl": reference(package),
     });
+    match hashes.get(&(package.name.as_str(), version.as_str())) {
+        Some(hash) => component["hashes"] = json!([{ "alg": "SHA-256", "content": hash }]),
+        // Crates of a folder have none.
+        None if package.source.is_none() => {}
+        None => bail!("Cargo.lock has no hash of {} {version}", package.name),
+    }
     if let Some(license) = &package.license {
         // A slash is the old separator of alternatives, which SPDX does not allow.
         component["licenses"] = json!([{ "expression": license.replace('/', " OR ") }]);
     }
-    component
+    Ok(component)
 }
 
 /// A UUID derived from the content, so that equal bills have equal serial numbers.
@@ -97,31 +227,4 @@ fn serial(content: &Value) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use cargo_metadata::MetadataCommand;
-
-    use super::*;
-
-    #[test]
-    fn the_bill_lists_linked_crates_without_test_dependencies() {
-        // Only packages that the build has fetched are needed.
-        let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-        let options = ["--locked", "--offline", "--filter-platform", &platform];
-        let options = options.map(str::to_owned).to_vec();
-        let metadata = MetadataCommand::new().other_options(options).exec().unwrap();
-        let bill = of(&["hub-agent"], &metadata).unwrap();
-        let components = bill["components"].as_array().unwrap();
-        let find = |name: &str| components.iter().find(|component| component["name"] == name);
-        assert_eq!(find("hub-agent").unwrap()["type"], "application");
-        let kube = find("kube").unwrap();
-        let version = kube["version"].as_str().unwrap();
-        assert_eq!(kube["purl"], format!("pkg:cargo/kube@{version}"));
-        assert_eq!(kube["licenses"][0]["expression"], "Apache-2.0");
-        assert!(find("member-agent").is_none() && find("tower-test").is_none());
-        let dependencies = bill["dependencies"].as_array().unwrap();
-        let hub = dependencies.iter().find(|one| one["ref"] == find("hub-agent").unwrap()["purl"]);
-        assert!(hub.unwrap()["dependsOn"].as_array().unwrap().contains(&kube["purl"]));
-        assert_eq!(bill, of(&["hub-agent"], &metadata).unwrap(), "the bill is reproducible");
-        assert!(of(&["no-agent"], &metadata).is_err());
-    }
-}
+mod tests;
