@@ -30,30 +30,42 @@ async fn a_released_chart_renders_what_its_folder_does() {
     }
 }
 
-/// What `.ci/deny exceptions` prints of these lines.
+/// What `.ci/deny exceptions` prints of these lines on the last day of 2025.
 fn exceptions(test: &str, lines: &str) -> Output {
     let file: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}.txt"));
     std::fs::write(&file, lines).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.ci/deny");
-    Command::new(script).arg("exceptions").env("EXCEPTIONS", file).output().unwrap()
+    Command::new(script)
+        .arg("exceptions")
+        .env("EXCEPTIONS", file)
+        .env("TODAY", "2025-12-31")
+        .output()
+        .unwrap()
 }
 
 #[test]
 fn an_exception_holds_until_its_day() {
-    let output = exceptions("held", "# a comment\n\nRUSTSEC-2026-0001 2999-12-31 not reached\n");
-    assert!(output.status.success(), "{output:?}");
-    let printed = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(printed, "    { id = \"RUSTSEC-2026-0001\", reason = \"until 2999-12-31\" },\n");
+    // Today, and 180 days from it.
+    for day in ["2025-12-31", "2026-06-29"] {
+        let lines = format!("# a comment\n\nRUSTSEC-2026-0001 {day} not reached\n");
+        let output = exceptions("held", &lines);
+        assert!(output.status.success(), "{output:?}");
+        let printed = String::from_utf8(output.stdout).unwrap();
+        let expected = format!("    {{ id = \"RUSTSEC-2026-0001\", reason = \"until {day}\" }},\n");
+        assert_eq!(printed, expected);
+    }
 }
 
 #[test]
 fn an_exception_that_ended_or_has_no_end_fails() {
     for (test, line, words) in [
-        ("ended", "RUSTSEC-2026-0001 2020-01-31 old", "ended on 2020-01-31"),
+        ("ended", "RUSTSEC-2026-0001 2025-12-30 old", "ended on 2025-12-30"),
+        ("far", "RUSTSEC-2026-0001 2026-06-30 x", "more than 180 days ahead"),
+        ("unreal", "RUSTSEC-2026-0001 2026-02-30 x", "is no day"),
         ("endless", "RUSTSEC-2026-0001 never", "is not of the form"),
         ("bare", "RUSTSEC-2026-0001", "is not of the form"),
-        ("unexplained", "RUSTSEC-2026-0001 2999-12-31", "is not of the form"),
-        ("injected", "RUSTSEC-2026-0001\"} 2999-12-31 x", "is not of the form"),
+        ("unexplained", "RUSTSEC-2026-0001 2026-01-31", "is not of the form"),
+        ("injected", "RUSTSEC-2026-0001\"} 2026-01-31 x", "is not of the form"),
     ] {
         // The last line of a file may have no end.
         let output = exceptions(test, line);
