@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use fleet_api::ResourceKind;
+use fleet_api::{ObjectName, ResourceKind};
+use serde_json::{Value, json};
 
 use super::answers;
 use super::kind::recorded_as;
-use super::object::{name, namespace};
+use super::object::{finalizers, name, namespace};
 use super::record::{self, Event, Mark, Micros, What};
 use super::recorder::{AUDIT_LOG, HISTORY};
 use super::requests::{self, Author, Request};
@@ -48,10 +49,31 @@ impl Recording {
         let Some(recorded) = recorded_as(kind) else { return };
         recorded.clone_into(&mut event.kind);
         event.at = at;
-        if author.is_agent() && event.what != What::Gone {
+        if author.is_agent() {
             self.requests.push(written(&event, author, kind));
         }
         self.events.push(event);
+    }
+
+    /// Notes that an agent has asked for an object that is not there.
+    pub fn note_absence(
+        &mut self,
+        at: Micros,
+        author: Author,
+        cluster: &str,
+        kind: ResourceKind,
+        name: &ObjectName,
+    ) {
+        let object = json!({ "metadata": { "namespace": name.namespace, "name": name.name } });
+        let (cluster, kind_name) = (cluster.to_owned(), String::new());
+        let event = Event { at, cluster, kind: kind_name, what: What::Gone, object };
+        let asked = Request {
+            verb: "get".to_owned(),
+            code: 404,
+            response: Value::Null,
+            ..written(&event, author, kind)
+        };
+        self.requests.push(asked);
     }
 
     /// Fills in what the answers to writes show.
@@ -65,25 +87,35 @@ impl Recording {
     }
 }
 
-/// The request that wrote a version.
+/// The request that wrote a version, or that an object ended with: a deletion where nothing held it, else the write that took the last
+/// finalizer off.
 fn written(event: &Event, author: Author, kind: ResourceKind) -> Request {
-    let is_new = event.what == What::Added;
+    let mut response = event.object.clone();
+    let verb = match event.what {
+        What::Added => "create",
+        What::Gone if finalizers(&event.object).is_empty() => "delete",
+        What::Gone => {
+            response["metadata"]["finalizers"] = json!([]);
+            "update"
+        }
+        What::Found | What::Changed => "update",
+    };
     Request {
         cluster: event.cluster.clone(),
         user: String::new(),
         author,
-        verb: if is_new { "create" } else { "update" }.to_owned(),
+        verb: verb.to_owned(),
         group: kind.group.to_owned(),
         resource: kind.plural.to_owned(),
         subresource: String::new(),
         namespace: namespace(&event.object).to_owned(),
         name: name(&event.object).to_owned(),
         uri: String::new(),
-        code: if is_new { 201 } else { 200 },
+        code: if event.what == What::Added { 201 } else { 200 },
         message: String::new(),
         received: event.at,
         answered: event.at,
-        body: event.object.clone(),
-        response: event.object.clone(),
+        body: if verb == "delete" { Value::Null } else { response.clone() },
+        response,
     }
 }

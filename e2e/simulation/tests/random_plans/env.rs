@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use fleet_api::kinds;
+use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model_server::Refusal;
 use fleet_oracle::requests::Author;
 use fleet_plan::{Action, Step};
@@ -53,6 +53,16 @@ pub(crate) struct Ambush {
     pub(crate) moment: Moment,
 }
 
+/// An agent has looked for an object that was not there.
+pub(crate) struct Absence {
+    /// Before the change of this number.
+    pub(crate) number: u64,
+    pub(crate) server: usize,
+    pub(crate) author: Author,
+    pub(crate) kind: ResourceKind,
+    pub(crate) name: ObjectName,
+}
+
 pub(crate) struct Env {
     pub(crate) servers: Servers,
     pub(crate) decoder: Decoder,
@@ -77,6 +87,8 @@ pub(crate) struct Env {
     pub(crate) begun: usize,
     /// What the Lease by which the agents of a member elect a leader carries.
     pub(crate) notes: BTreeMap<usize, BTreeMap<String, String>>,
+    /// What agents have looked for in vain.
+    pub(crate) absences: Vec<Absence>,
     pub(crate) questions: StepQuestions,
     /// What must not be.
     pub(crate) findings: Vec<String>,
@@ -158,7 +170,13 @@ impl Env {
         let at = &mut self.servers.0[server];
         let before = at.changes().len();
         let result = at.model.execute(step);
-        at.sign(author);
+        at.sign_write(author, step.kind, &step.name);
+        if step.action == Action::ConfirmAbsent && result.is_ok() {
+            let number = self.servers.number();
+            let (author, name) = (author.clone(), step.name.clone());
+            self.absences.push(Absence { number, server, author, kind: step.kind, name });
+        }
+        let at = &self.servers.0[server];
         let is_written = at.changes().len() > before;
         self.writes += usize::from(is_written);
         self.note(|| {

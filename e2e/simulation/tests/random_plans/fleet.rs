@@ -67,6 +67,7 @@ impl Fleet {
             late: Vec::new(),
             begun: 0,
             notes: base.notes.clone(),
+            absences: Vec::new(),
             questions: StepQuestions::default(),
             findings: Vec::new(),
             writes: 0,

@@ -32,12 +32,17 @@ pub(crate) fn of(base: &Base, world: &World) -> Recording {
     }
     changes.sort_by_key(|(number, ..)| *number);
     let mut rests = world.rests.iter().peekable();
+    let mut absences = world.fleet.env.absences.iter().peekable();
     for (number, at, change, author) in changes {
         if SIGNS_OF_LIFE.contains(&change.kind) {
             continue; // So many that time would pass by them.
         }
         while rests.next_if(|rest| **rest <= number).is_some() {
             now += REST;
+        }
+        while let Some(asked) = absences.next_if(|asked| asked.number <= number) {
+            let cluster = cluster(asked.server);
+            recording.note_absence(now, asked.author.clone(), &cluster, asked.kind, &asked.name);
         }
         // To the oracle a namespace is no move of its own: what its user does there next is at the same time.
         let at_time = now + STEP;
@@ -58,6 +63,37 @@ pub(crate) fn of(base: &Base, world: &World) -> Recording {
 }
 
 fn event(server: usize, what: What, object: Value) -> Event {
-    let cluster = server.checked_sub(1).map_or_else(|| "hub".to_owned(), member_name);
-    Event { at: 0, cluster, kind: String::new(), what, object }
+    Event { at: 0, cluster: cluster(server), kind: String::new(), what, object }
+}
+
+fn cluster(server: usize) -> String {
+    server.checked_sub(1).map_or_else(|| "hub".to_owned(), member_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use fleet_oracle::judge_history;
+
+    use super::*;
+    use crate::act::Act;
+    use crate::world::object_name;
+
+    /// m00 exports "web"; its user withdraws that, and its agent takes the finalizer off at once.
+    #[test]
+    fn a_finalizer_that_goes_too_early_is_found() {
+        let base = Base::joined(2);
+        let mut world = World::new(&base, 1);
+        world.perform(&Act::Export { service: 0, member: 0, endpoints: 1 });
+        world.perform(&Act::Rest);
+        assert!(world.is_fine() && judge_history(&of(&base, &world)).is_empty());
+        let (kind, name) = (kinds::SERVICE_EXPORT, object_name(0));
+        let server = &mut world.fleet.env.servers.0[1];
+        server.model.delete(kind, &name).unwrap();
+        server.sign(&Author::Other);
+        let release = |export: &mut Value| export["metadata"]["finalizers"] = json!([]);
+        server.model.edit(kind, &name, release).unwrap();
+        server.sign(&Author::Member(member_name(0)));
+        let found = judge_history(&of(&base, &world));
+        assert!(found.iter().any(|one| one.to_string().contains("S14")), "{found:?}");
+    }
 }

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use fleet_api::{ObjectName, ResourceKind};
 use fleet_model_server::{Change, ModelServer};
 use fleet_oracle::requests::Author;
 use jiff::{SignedDuration, Timestamp};
@@ -52,6 +53,16 @@ impl Server {
             self.numbers.push(self.counter.get());
             self.counter.set(self.counter.get() + 1);
         }
+    }
+
+    /// Notes that an agent has written what is new of one object. The rest follows from it: the server does that by itself.
+    pub(crate) fn sign_write(&mut self, author: &Author, kind: ResourceKind, name: &ObjectName) {
+        for at in self.authors.len()..self.model.changes().len() {
+            let change = &self.model.changes()[at];
+            let is_its_own = change.kind == kind && change.name == *name;
+            self.authors.push(if is_its_own { author.clone() } else { Author::Other });
+        }
+        self.sign(author);
     }
 
     /// Another store takes the place of this one.
