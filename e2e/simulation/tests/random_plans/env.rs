@@ -1,6 +1,6 @@
 //! What all processes share: servers, time, chance, and the faults that are under way.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use fleet_api::{ObjectName, ResourceKind, kinds};
@@ -10,11 +10,16 @@ use fleet_plan::{Action, Step};
 use fleet_runtime::clock::BootClock;
 use jiff::Timestamp;
 
+use crate::base::Base;
+use crate::fleet::SIGNS_OF_LIFE;
 use crate::late::{LATEST, Late};
 use crate::questions::steps::StepQuestions;
 use crate::random::Random;
 use crate::servers::{HUB, Servers, wall};
 use crate::watch::Decoder;
+
+/// How many requests are remembered.
+const LAST: usize = 12;
 
 /// What becomes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +90,10 @@ pub(crate) struct Env {
     pub(crate) late: Vec<Late>,
     /// How many writes were begun.
     pub(crate) begun: usize,
+    /// How many requests were, but for signs of life.
+    pub(crate) requests: usize,
+    /// The last of these.
+    last: VecDeque<(String, &'static str, &'static str, ObjectName)>,
     /// What the Lease by which the agents of a member elect a leader carries.
     pub(crate) notes: BTreeMap<usize, BTreeMap<String, String>>,
     /// What agents have looked for in vain.
@@ -100,6 +109,34 @@ pub(crate) struct Env {
 }
 
 impl Env {
+    pub(crate) fn new(base: &Base, clock: BootClock, seed: u64) -> Self {
+        Self {
+            servers: base.servers.clone(),
+            decoder: base.decoder.clone(),
+            now: base.now,
+            clock,
+            random: Random::new(seed),
+            ambushes: BTreeMap::new(),
+            cut: BTreeSet::new(),
+            lossy: 0,
+            storm: 0,
+            fatal: None,
+            fallen: BTreeMap::new(),
+            late: Vec::new(),
+            begun: 0,
+            requests: 0,
+            last: VecDeque::new(),
+            notes: base.notes.clone(),
+            absences: Vec::new(),
+            questions: StepQuestions::default(),
+            findings: Vec::new(),
+            writes: 0,
+            plans: 0,
+            crashes: 0,
+            log: None,
+        }
+    }
+
     /// The time of a clock that is off by so many seconds.
     pub(crate) fn wall(&self, skew: i64) -> Timestamp {
         wall(self.now, skew)
@@ -114,6 +151,25 @@ impl Env {
         if let Some(log) = &mut self.log {
             log.push(format!("{:>9.3} {}", now.as_secs_f64(), line()));
         }
+    }
+
+    /// A process begins a request.
+    pub(crate) fn begin(&mut self, process: &str, step: &Step) {
+        if SIGNS_OF_LIFE.contains(&step.kind) {
+            return;
+        }
+        self.requests += 1;
+        self.last.truncate(LAST - 1);
+        let (verb, kind) = (step.action.verb(), step.kind.kind);
+        self.last.push_front((process.to_owned(), verb, kind, step.name.clone()));
+    }
+
+    /// The last requests, the newest first.
+    pub(crate) fn last_requests(&self) -> Vec<String> {
+        let line = |(process, verb, kind, name): &(String, &str, &str, ObjectName)| {
+            format!("{process}: {verb} {kind} {name}")
+        };
+        self.last.iter().map(line).collect()
     }
 
     /// What becomes of a request of a process.
@@ -190,6 +246,15 @@ impl Env {
             || (result == Err(Refusal::Invalid) && step.kind != kinds::SERVICE);
         if is_absurd {
             self.findings.push(format!("{author:?} sends what no server accepts: {step:?}"));
+        }
+        let is_there = self.servers.0[server].model.get(step.kind, &step.name).is_some();
+        let is_idle = match &step.action {
+            Action::ConfirmAbsent | Action::Apply { .. } => false,
+            Action::Delete { .. } => is_there,
+            _ => true,
+        };
+        if result.is_ok() && !is_written && is_idle {
+            self.findings.push(format!("{author:?} writes what is there: {step:?}"));
         }
         self.look(server, before);
         result

@@ -1,6 +1,5 @@
 //! A hub and its members, with the processes of their agents.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fleet_api::kinds;
@@ -12,8 +11,6 @@ use crate::env::Env;
 use crate::hub::HubRole;
 use crate::member::MemberRole;
 use crate::process::Process;
-use crate::questions::steps::StepQuestions;
-use crate::random::Random;
 use crate::servers::HUB;
 
 /// Processes of the hub agent: one leads, the other stands by.
@@ -52,29 +49,7 @@ impl Fleet {
     /// A fleet whose agents have just started.
     pub(crate) fn start(base: &Base, seed: u64) -> Self {
         let clock = base::clock(base.now);
-        let env = Env {
-            servers: base.servers.clone(),
-            decoder: base.decoder.clone(),
-            now: base.now,
-            clock: clock.clone(),
-            random: Random::new(seed),
-            ambushes: BTreeMap::new(),
-            cut: BTreeSet::new(),
-            lossy: 0,
-            storm: 0,
-            fatal: None,
-            fallen: BTreeMap::new(),
-            late: Vec::new(),
-            begun: 0,
-            notes: base.notes.clone(),
-            absences: Vec::new(),
-            questions: StepQuestions::default(),
-            findings: Vec::new(),
-            writes: 0,
-            plans: 0,
-            crashes: 0,
-            log: None,
-        };
+        let env = Env::new(base, clock.clone(), seed);
         let hubs = (0..HUB_PROCESSES)
             .map(|at| Process::new(format!("hub-{at}"), HubRole::new(base::hub_settings())))
             .collect();
@@ -340,20 +315,5 @@ impl Fleet {
             *seen = server.changes().len();
         }
         self.counted.iter().map(|(_, relevant, _)| relevant).sum()
-    }
-
-    /// The last writes of agents at each server.
-    pub(crate) fn last_writes(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        for (at, server) in self.env.servers.0.iter().enumerate() {
-            let all = server.changes().iter().zip(&server.authors);
-            let relevant = all.rev().filter(|(change, author)| {
-                author.is_agent() && !SIGNS_OF_LIFE.contains(&change.kind)
-            });
-            lines.extend(relevant.take(4).map(|(change, author)| {
-                format!("{at}: {author:?} {} {} {}", change.event, change.kind.kind, change.name)
-            }));
-        }
-        lines
     }
 }

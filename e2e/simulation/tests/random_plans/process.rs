@@ -332,6 +332,7 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
         }
         let (run, step) = *env.random.pick(&sendable);
         let server = self.role.server(self.runs[run].steps[step].cluster);
+        env.begin(&self.name, &self.runs[run].steps[step]);
         let fate = if server == crate::servers::HUB && env.is_cut(&self.name) {
             Fate::Lost
         } else {

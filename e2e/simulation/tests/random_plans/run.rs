@@ -25,6 +25,8 @@ pub(crate) struct Outcome {
     pub(crate) begun: usize,
     pub(crate) asked: usize,
     pub(crate) judged: bool,
+    /// As in [`World::dearest`].
+    pub(crate) dearest: usize,
     pub(crate) passed: Duration,
     log: Vec<String>,
 }
@@ -50,6 +52,7 @@ impl Totals {
         self.sums.crashes += outcome.crashes;
         self.sums.asked += outcome.asked;
         self.sums.passed += outcome.passed;
+        self.sums.dearest = self.sums.dearest.max(outcome.dearest);
         self.judged += usize::from(outcome.judged);
         if let Some(first) = outcome.findings.into_iter().next() {
             eprintln!("FLEET_SEED={name}: {first}");
@@ -64,6 +67,7 @@ impl Totals {
         self.sums.crashes += other.sums.crashes;
         self.sums.asked += other.sums.asked;
         self.sums.passed += other.sums.passed;
+        self.sums.dearest = self.sums.dearest.max(other.sums.dearest);
         self.runs += other.runs;
         self.judged += other.judged;
         self.failed.extend(other.failed);
@@ -82,14 +86,15 @@ impl fmt::Display for Totals {
         let Self { first, count, sums, runs, judged, failed } = self;
         write!(
             f,
-            "seeds {first} to {}: {runs} plans with {} acts in {} hours, {} plans of keys, {} writes each looked at ({} changes), {} crashes, {judged} \
-             histories judged by the oracle; {} failed",
+            "seeds {first} to {}: {runs} plans with {} acts in {} hours, {} plans of keys, {} writes each looked at ({} changes), at most {} % of \
+             what may be written, {} crashes, {judged} histories judged by the oracle; {} failed",
             first + count - 1,
             sums.acts,
             sums.passed.as_secs() / 3600,
             sums.plans,
             sums.writes,
             sums.asked,
+            sums.dearest,
             sums.crashes,
             failed.len(),
         )
@@ -200,6 +205,7 @@ fn perform(base: &Base, seed: u64, acts: &[Act], is_told: bool) -> Outcome {
         let lines = violations.iter().map(ToString::to_string);
         world.fleet.env.findings.extend(lines);
     }
+    let dearest = world.dearest;
     let mut env = world.fleet.env;
     if let Ok(kinds) = std::env::var("FLEET_SHOW") {
         show(&mut env, &kinds);
@@ -213,6 +219,7 @@ fn perform(base: &Base, seed: u64, acts: &[Act], is_told: bool) -> Outcome {
         begun: env.begun,
         asked: env.questions.asked,
         judged,
+        dearest,
         passed: env.now.saturating_sub(base.now),
         log: env.log.unwrap_or_default(),
     }

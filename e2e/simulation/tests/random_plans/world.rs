@@ -33,6 +33,8 @@ pub(crate) struct World {
     is_replaced: bool,
     /// Acts, and writes of agents, since then.
     since_rest: (usize, usize),
+    /// The most that was written between two rests, in percent of what it may cost.
+    pub(crate) dearest: usize,
     /// Numbers of changes at which everything was in its place, for the oracle.
     pub(crate) rests: Vec<u64>,
 }
@@ -47,6 +49,7 @@ impl World {
             leaderless_since: None,
             is_replaced: false,
             since_rest: (0, 0),
+            dearest: 0,
             rests: Vec::new(),
         }
     }
@@ -370,15 +373,15 @@ impl World {
         self.mend();
         let begun = self.fleet.env.now;
         let mut quiet_since = begun;
-        let mut writes = self.fleet.relevant_writes();
+        let mut writes = self.fleet.env.requests;
         while self.is_fine() && self.fleet.env.now < quiet_since + QUIET {
             self.pass(Duration::from_secs(5));
-            let now = self.fleet.relevant_writes();
+            let now = self.fleet.env.requests;
             if now != writes || !rest::is_heard(self) {
                 (writes, quiet_since) = (now, self.fleet.env.now);
             }
             if self.fleet.env.now > begun + REST_WITHIN {
-                let last = self.fleet.last_writes();
+                let last = self.fleet.env.last_requests();
                 self.fleet.env.findings.push(format!("L1: no rest after an hour: {last:#?}"));
             }
         }
@@ -392,13 +395,15 @@ impl World {
         let found = rest::ask(self);
         self.fleet.env.findings.extend(found);
         let (acts, before) = self.since_rest;
-        let writes = self.fleet.env.writes - before;
-        let most = rest::most_writes(acts, self.is_replaced);
+        let all = self.fleet.relevant_writes();
+        let writes = all - before;
+        let most = rest::most_writes(acts, self.fleet.members.len(), self.is_replaced);
+        self.dearest = self.dearest.max(100 * writes / most);
         if writes > most {
             let line = format!("L3: {writes} writes for {acts} acts, {most} at most");
             self.fleet.env.findings.push(line);
         }
-        self.since_rest = (0, self.fleet.env.writes);
+        self.since_rest = (0, all);
         self.is_replaced = false;
         if rest::is_plain(&self.truth) {
             self.rests.push(self.fleet.env.servers.number());

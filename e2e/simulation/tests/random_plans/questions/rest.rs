@@ -29,10 +29,11 @@ pub(crate) fn is_plain(truth: &Truth) -> bool {
     truth.drained.is_empty() && truth.preferred.is_empty() && !truth.has_lost_drains
 }
 
-/// How many writes so many acts may cost: the most expensive one is the first export to all members.
-pub(crate) fn most_writes(acts: usize, is_replaced: bool) -> usize {
-    let rebuilt = if is_replaced { 2000 } else { 0 };
-    400 + 160 * acts + rebuilt
+/// How many writes so many acts may cost, about three times what was observed: the most expensive one is the first export to all
+/// members, and a new store of the hub is filled by all of them.
+pub(crate) fn most_writes(acts: usize, members: usize, is_replaced: bool) -> usize {
+    let rebuilt = if is_replaced { 100 * members } else { 0 };
+    20 * members + 8 * members * acts + rebuilt
 }
 
 /// Asks; what is in its place may not get lost from now on.
