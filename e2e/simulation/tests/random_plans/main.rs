@@ -41,7 +41,9 @@ const MANY: u64 = 10_000;
 const TRIED: u64 = 12;
 
 fn number(variable: &str) -> Option<u64> {
-    std::env::var(variable).ok()?.parse().ok()
+    let text = std::env::var(variable).ok()?;
+    let number = text.parse();
+    Some(number.unwrap_or_else(|_| panic!("{variable}={text} is no number")))
 }
 
 /// Small fleets and short plans: this is built without optimization.
@@ -78,7 +80,9 @@ fn check(size: Size, plans: u64, run: impl FnOnce(u64, u64) -> Totals) {
 
 /// The write at which a process is to die in a plan that is repeated.
 fn death() -> Option<(usize, Moment)> {
-    let write = usize::try_from(number("FLEET_WRITE")?).ok()?;
-    let named = std::env::var("FLEET_MOMENT").ok()?;
-    Moment::ALL.into_iter().find(|moment| format!("{moment:?}") == named).map(|it| (write, it))
+    let write = usize::try_from(number("FLEET_WRITE")?).unwrap();
+    let named = std::env::var("FLEET_MOMENT").unwrap_or_default();
+    let moment = Moment::ALL.into_iter().find(|moment| format!("{moment:?}") == named);
+    let moment = moment.unwrap_or_else(|| panic!("{named:?} is none of {:?}", Moment::ALL));
+    Some((write, moment))
 }

@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use fleet_accumulator::{Object, SourceInfo, SourceState, Tracked, View};
@@ -365,9 +365,10 @@ impl Watch {
     }
 }
 
-/// No plan looks at it.
+/// No plan looks at it; the same for all, so that a seed repeats what it has shown.
 fn some_time() -> Instant {
-    tokio::time::Instant::now().into_std()
+    static TIME: LazyLock<Instant> = LazyLock::new(Instant::now);
+    *TIME
 }
 
 /// Objects that the process itself provides.
