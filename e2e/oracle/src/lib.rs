@@ -142,6 +142,18 @@ pub fn judge_history(recording: &Recording) -> Vec<Violation> {
     violations
 }
 
+/// Answers the questions about what must be so when nothing moves, in order of the invariants: for a record that does not begin with the
+/// first write, as that of a hub which got another store.
+pub fn judge_rests(recording: &Recording) -> Vec<Violation> {
+    let history = History::new(recording);
+    let checks =
+        [exactness::check, one_to_one::check, orphans::check, standard_parts::check, truth::check];
+    let mut violations: Vec<_> = checks.into_iter().flat_map(|check| check(&history)).collect();
+    violations.sort();
+    violations.dedup();
+    violations
+}
+
 /// A violation is shown with its surroundings; what follows from it is rarely more than its echo.
 const TOLD: usize = 3;
 

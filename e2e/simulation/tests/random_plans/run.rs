@@ -5,11 +5,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use fleet_oracle::{judge_history, judge_rests};
+
 use crate::act::{self, Act};
 use crate::base::{Base, FEW_MEMBERS, MEMBERS};
 use crate::env::{Env, Moment};
 use crate::random::Random;
-use crate::record;
+use crate::record::{self, Start};
 use crate::shrink::shrink;
 use crate::world::World;
 
@@ -199,9 +201,12 @@ fn perform(base: &Base, seed: u64, acts: &[Act], is_told: bool) -> Outcome {
     if world.is_fine() {
         world.withdraw();
     }
-    let judged = world.is_fine() && world.has_one_store();
+    let judged = world.is_fine();
     if judged {
-        let violations = fleet_oracle::judge_history(&record::of(base, &world));
+        let violations = match &world.replaced {
+            None => judge_history(&record::of(&Start::of(&base.servers), &world)),
+            Some(start) => judge_rests(&record::of(start, &world)),
+        };
         let lines = violations.iter().map(ToString::to_string);
         world.fleet.env.findings.extend(lines);
     }

@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::base;
 use crate::questions::imports::{Api, Endpoint};
 
+/// Names and numbers of ports.
+pub(crate) type Ports = BTreeSet<(String, i64)>;
+
 /// What users have asked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Truth {
@@ -46,6 +49,11 @@ impl Truth {
             self.deployed[at].iter().map(move |address| (cluster.clone(), address.clone()))
         });
         all.collect()
+    }
+
+    /// The ports that a Service may have in the fleet.
+    pub(crate) fn ports(&self, _service: usize) -> BTreeSet<Ports> {
+        [[("web".to_owned(), 80)].into()].into()
     }
 
     /// Members that import a Service.

@@ -12,6 +12,7 @@ use crate::env::Ambush;
 use crate::fleet::{Fleet, HUB_PROCESSES};
 use crate::questions::imports::Api;
 use crate::questions::rest;
+use crate::record::Start;
 use crate::servers::HUB;
 use crate::truth::Truth;
 
@@ -29,6 +30,8 @@ pub(crate) struct World {
     /// How many stores the hub has had.
     stores: u16,
     leaderless_since: Option<Duration>,
+    /// What there was when the hub got another store.
+    pub(crate) replaced: Option<Start>,
     /// Whether the store of the hub was replaced since everything was in its place.
     is_replaced: bool,
     /// Acts, and writes of agents, since then.
@@ -47,6 +50,7 @@ impl World {
             backup: None,
             stores: 1,
             leaderless_since: None,
+            replaced: None,
             is_replaced: false,
             since_rest: (0, 0),
             dearest: 0,
@@ -56,11 +60,6 @@ impl World {
 
     pub(crate) fn is_fine(&self) -> bool {
         self.fleet.env.findings.is_empty()
-    }
-
-    /// Whether the hub has had one store only.
-    pub(crate) fn has_one_store(&self) -> bool {
-        self.stores == 1
     }
 
     pub(crate) fn perform(&mut self, act: &Act) {
@@ -289,6 +288,7 @@ impl World {
         self.truth.drained.clear();
         self.truth.preferred.retain(|(_, member)| member.is_some());
         self.is_replaced = true;
+        self.replaced = Some(Start::of(&self.fleet.env.servers));
         let down: Vec<_> = (0..self.fleet.processes()).filter(|at| !self.is_sound(*at)).collect();
         if self.fleet.env.lossy > 0 || self.fleet.env.storm > 0 {
             self.shake_all();

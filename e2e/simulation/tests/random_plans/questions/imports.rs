@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fleet_api::{annotations, kinds, labels};
+use fleet_api::{ObjectName, annotations, kinds, labels};
 use fleet_model_server::ModelServer;
 use serde_json::Value;
 
@@ -36,6 +36,8 @@ pub(crate) struct Imported {
     pub(crate) usable: BTreeSet<Endpoint>,
     /// Endpoints that are in two slices.
     pub(crate) twice: BTreeSet<Endpoint>,
+    /// Services that its slices are bound to.
+    pub(crate) services: BTreeSet<ObjectName>,
 }
 
 /// Which import a slice belongs to, if it is an imported one.
@@ -81,6 +83,10 @@ fn add(imported: &mut Imported, slice: &Value) {
     if slice["metadata"]["labels"][labels::SERVICE_NAME].as_str().is_none_or(str::is_empty) {
         return; // No proxy reads it.
     }
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let metadata = &slice["metadata"];
+    let service = text(&metadata["labels"][labels::SERVICE_NAME]);
+    imported.services.insert(ObjectName::new(text(&metadata["namespace"]), service));
     let cluster = cluster_of(slice);
     for endpoint in slice["endpoints"].as_array().into_iter().flatten() {
         let address = endpoint["addresses"][0].as_str().unwrap_or_default().to_owned();

@@ -6,11 +6,14 @@ use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{ResourceKind, kinds};
 use fleet_model_server::ModelServer;
 
+use serde_json::Value;
+
 use super::imports::{Api, Imported, imports};
+use super::steps::Bound;
 use crate::act::SERVICES;
 use crate::base::{self, member_name};
 use crate::servers::HUB;
-use crate::truth::Truth;
+use crate::truth::{Ports, Truth};
 use crate::world::{World, full_name};
 
 /// Whether no member is silent any more.
@@ -46,13 +49,42 @@ pub(crate) fn ask(world: &mut World) -> Vec<String> {
             let key = (*api, full_name(service));
             let imported = has.get(&key).cloned().unwrap_or_default();
             found.extend(place(&world.truth, service, member, &imported));
-            kept.push(((member, *api, key.1), imported.all));
+            let server = &world.fleet.env.servers.0[member + 1].model;
+            let bound = imported.services.iter().find_map(|it| Bound::of(server, it));
+            if !imported.all.is_empty() {
+                let of = format!("{} {}", member_name(member), key.1);
+                found.extend(is_bound(server, &imported, &world.truth.ports(service), &of));
+            }
+            kept.push(((member, *api, key.1), imported.all, bound));
         }
     }
-    for (import, endpoints) in kept {
-        world.fleet.env.questions.keep(import, endpoints);
+    for (import, endpoints, bound) in kept {
+        world.fleet.env.questions.keep(import, endpoints, bound);
     }
     found
+}
+
+/// Whether the slices of an import are bound to one Service, which has the ports of its exporters.
+fn is_bound(
+    server: &ModelServer,
+    imported: &Imported,
+    ports: &BTreeSet<Ports>,
+    of: &str,
+) -> Option<String> {
+    let mut services = imported.services.iter();
+    let (Some(name), None) = (services.next(), services.next()) else {
+        return Some(format!("S12: {of} is bound to {:?}", imported.services));
+    };
+    let Some(service) = server.get(kinds::SERVICE, name) else {
+        return Some(format!("S12: {of} is bound to {name}, which is not there"));
+    };
+    let has: Ports = service["spec"]["ports"].as_array().into_iter().flatten().map(port).collect();
+    (!ports.contains(&has)).then(|| format!("S37: {of} has the ports {has:?}, not {ports:?}"))
+}
+
+fn port(port: &Value) -> (String, i64) {
+    let name = port["name"].as_str().unwrap_or_default().to_owned();
+    (name, port["port"].as_i64().unwrap_or_default())
 }
 
 fn place(truth: &Truth, service: usize, member: usize, has: &Imported) -> Vec<String> {
