@@ -1,6 +1,10 @@
 //! What users have asked for: what has to be so once everything is at rest.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use fleet_api::{ObjectName, ResourceKind};
+use serde_json::Value;
 
 use crate::base;
 use crate::questions::imports::{Api, Endpoint};
@@ -8,9 +12,33 @@ use crate::questions::imports::{Api, Endpoint};
 /// Names and numbers of ports.
 pub(crate) type Ports = BTreeSet<(String, i64)>;
 
+/// What an administrator takes from a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Drain {
+    /// `None` is every Service.
+    pub(crate) service: Option<usize>,
+    pub(crate) percent: i64,
+    /// When it has had its full effect.
+    pub(crate) done: Duration,
+}
+
+impl Drain {
+    fn concerns(&self, service: usize) -> bool {
+        self.service.is_none_or(|it| it == service)
+    }
+}
+
+/// Of the hub, what importers look at.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OfHub {
+    drained: BTreeMap<usize, Drain>,
+    preferred: BTreeSet<(usize, Option<usize>)>,
+}
+
 /// What users have asked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Truth {
+    pub(crate) members: usize,
     /// Addresses of each Service, by Service and member.
     pub(crate) deployed: BTreeMap<(usize, usize), Vec<String>>,
     /// Services and members that export them.
@@ -20,11 +48,14 @@ pub(crate) struct Truth {
     /// Members with the namespace of the standard API.
     pub(crate) team: BTreeSet<usize>,
     /// Members with a drain.
-    pub(crate) drained: BTreeSet<usize>,
-    /// Whether drains were lost with the hub: importers keep them.
-    pub(crate) has_lost_drains: bool,
+    pub(crate) drained: BTreeMap<usize, Drain>,
     /// Services with a preference.
     pub(crate) preferred: BTreeSet<(usize, Option<usize>)>,
+    /// Members and Services whose drain or preference was lost with the hub: importers keep these.
+    lost_drains: BTreeMap<usize, Drain>,
+    lost_preferences: BTreeSet<usize>,
+    /// What users have written of the kinds of traffic, by server.
+    pub(crate) traffic: BTreeMap<(usize, ResourceKind, ObjectName), Value>,
     /// Counts endpoints that were ever made.
     pub(crate) made: u32,
 }
@@ -32,7 +63,51 @@ pub(crate) struct Truth {
 impl Truth {
     pub(crate) fn new(members: usize) -> Self {
         let team = (0..members).filter(|at| base::has_team(*at)).collect();
-        Self { team, ..Self::default() }
+        Self { members, team, ..Self::default() }
+    }
+
+    /// What a backup of the hub has.
+    pub(crate) fn of_hub(&self) -> OfHub {
+        let preferred = self.preferred.iter().filter(|(_, member)| member.is_none());
+        OfHub { drained: self.drained.clone(), preferred: preferred.copied().collect() }
+    }
+
+    /// The hub has another store.
+    pub(crate) fn replace_hub(&mut self, restored: OfHub) {
+        let lost = std::mem::replace(&mut self.drained, restored.drained);
+        self.lost_drains.extend(lost);
+        let lost = self.preferred.iter().filter(|(_, member)| member.is_none());
+        self.lost_preferences.extend(lost.map(|(service, _)| *service));
+        self.preferred.retain(|(_, member)| member.is_some());
+        self.preferred.extend(restored.preferred);
+    }
+
+    /// Whether nothing is drained or preferred, nor was when the hub was lost.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.drained.is_empty()
+            && self.lost_drains.is_empty()
+            && self.preferred.is_empty()
+            && self.lost_preferences.is_empty()
+    }
+
+    /// Whether an importer prefers some of the endpoints of a Service.
+    pub(crate) fn is_preferred(&self, service: usize, importer: usize) -> bool {
+        self.preferred.contains(&(service, None))
+            || self.preferred.contains(&(service, Some(importer)))
+            || self.lost_preferences.contains(&service)
+    }
+
+    /// Whether an exporter is drained of a Service, in part at least, or was when the hub was lost.
+    pub(crate) fn is_drained(&self, service: usize, exporter: usize) -> bool {
+        let drains = self.drained.get(&exporter).into_iter().chain(self.lost_drains.get(&exporter));
+        drains.into_iter().any(|drain| drain.concerns(service))
+    }
+
+    /// Whether other members have nothing of an exporter to use, where they have anything else.
+    pub(crate) fn is_empty_of(&self, service: usize, exporter: usize, now: Duration) -> bool {
+        let drain = self.drained.get(&exporter);
+        let is_whole = |drain: &Drain| drain.percent == 100 && drain.done <= now;
+        drain.is_some_and(|drain| drain.concerns(service) && is_whole(drain))
     }
 
     /// An address that no endpoint ever had.

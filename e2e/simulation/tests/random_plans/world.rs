@@ -14,19 +14,25 @@ use crate::questions::imports::Api;
 use crate::questions::rest;
 use crate::record::Start;
 use crate::servers::HUB;
-use crate::truth::Truth;
+use crate::truth::{Drain, OfHub, Truth};
 
 /// For how long nothing has to be written.
 const QUIET: Duration = Duration::from_secs(75);
+/// What a drain may take beyond its time.
+const REST_BEFORE: Duration = QUIET;
 /// How long that may take.
 const REST_WITHIN: Duration = Duration::from_hours(1);
 /// How long the Lease of a leader lasts that was killed.
 const LEASE: Duration = Duration::from_secs(15);
 
+/// Kinds whose specs users write.
+const TRAFFIC: [ResourceKind; 3] =
+    [kinds::MEMBER_TRAFFIC, kinds::SERVICE_TRAFFIC, kinds::FLEET_TRAFFIC];
+
 pub(crate) struct World {
     pub(crate) fleet: Fleet,
     pub(crate) truth: Truth,
-    backup: Option<ModelServer>,
+    backup: Option<(ModelServer, OfHub)>,
     /// How many stores the hub has had.
     stores: u16,
     leaderless_since: Option<Duration>,
@@ -79,12 +85,15 @@ impl World {
             Act::Unimport { service, member } => self.unimport(*service, *member),
             Act::Namespace { member } => self.make_namespace(*member),
             Act::Drain { member, service, percent, over, force } => {
-                let service = service.map_or("*".to_owned(), full_name);
+                let name = service.map_or("*".to_owned(), full_name);
                 let drain = json!({
-                    "service": service, "percent": percent, "overSeconds": over, "force": force,
+                    "service": name, "percent": percent, "overSeconds": over, "force": force,
                 });
                 self.drain(*member, vec![drain]);
-                self.truth.drained.insert(*member);
+                let takes = Duration::from_secs(over.unsigned_abs()) + REST_BEFORE;
+                let done = self.fleet.env.now + takes;
+                let drain = Drain { service: *service, percent: *percent, done };
+                self.truth.drained.insert(*member, drain);
             }
             Act::Undrain { member } => self.undrain(*member),
             Act::Prefer { service, member } => self.prefer(*service, *member),
@@ -132,15 +141,18 @@ impl World {
                 self.fleet.env.lossy = *one_in;
                 self.shake_all();
             }
-            Act::Backup => self.backup = Some(self.fleet.env.servers.hub().clone()),
+            Act::Backup => {
+                let hub = self.fleet.env.servers.hub().clone();
+                self.backup = Some((hub, self.truth.of_hub()));
+            }
             Act::Restore => {
-                if let Some(backup) = self.backup.clone() {
-                    self.replace(backup);
+                if let Some((backup, truth)) = self.backup.clone() {
+                    self.replace(backup, truth);
                 }
             }
             Act::Wipe => {
                 let hub = base::hub(self.stores, self.fleet.members.len());
-                self.replace(hub);
+                self.replace(hub, OfHub::default());
             }
         }
         self.fleet.env.sign_others();
@@ -251,10 +263,22 @@ impl World {
         }
         let set = |object: &mut Value| object["spec"]["drains"] = drains.into();
         hub.edit(kinds::MEMBER_TRAFFIC, &name, set).unwrap();
+        self.note_traffic(HUB, kinds::MEMBER_TRAFFIC, name);
+    }
+
+    /// What is written there is what users want.
+    fn note_traffic(&mut self, server: usize, kind: ResourceKind, name: ObjectName) {
+        let object = self.fleet.env.servers.0[server].model.get(kind, &name);
+        let spec = object.map(|object| object["spec"].clone());
+        let key = (server, kind, name);
+        match spec {
+            Some(spec) => self.truth.traffic.insert(key, spec),
+            None => self.truth.traffic.remove(&key),
+        };
     }
 
     fn undrain(&mut self, member: usize) {
-        if self.truth.drained.remove(&member) {
+        if self.truth.drained.remove(&member).is_some() {
             self.drain(member, Vec::new());
         }
     }
@@ -269,6 +293,7 @@ impl World {
         }
         if self.create(server, kinds::SERVICE_TRAFFIC, &object_name(service), spec) {
             self.truth.preferred.insert((service, member));
+            self.note_traffic(server, kinds::SERVICE_TRAFFIC, object_name(service));
         }
     }
 
@@ -277,16 +302,21 @@ impl World {
         let model = &mut self.fleet.env.servers.0[server].model;
         model.delete(kinds::SERVICE_TRAFFIC, &object_name(service)).ok();
         self.truth.preferred.remove(&(service, member));
+        self.note_traffic(server, kinds::SERVICE_TRAFFIC, object_name(service));
     }
 
-    fn replace(&mut self, store: ModelServer) {
+    fn replace(&mut self, store: ModelServer, restored: OfHub) {
         self.fleet.env.servers.0[HUB].replace(store, 2000 + self.stores);
         self.stores += 1;
         let now = self.fleet.env.now;
         self.fleet.env.servers.set_time(now);
-        self.truth.has_lost_drains |= !self.truth.drained.is_empty() || self.backup.is_some();
-        self.truth.drained.clear();
-        self.truth.preferred.retain(|(_, member)| member.is_some());
+        self.truth.replace_hub(restored);
+        self.truth.traffic.retain(|(server, ..), _| *server != HUB);
+        for kind in TRAFFIC {
+            for name in self.fleet.env.servers.hub().names(kind) {
+                self.note_traffic(HUB, kind, name);
+            }
+        }
         self.is_replaced = true;
         self.replaced = Some(Start::of(&self.fleet.env.servers));
         let down: Vec<_> = (0..self.fleet.processes()).filter(|at| !self.is_sound(*at)).collect();
@@ -392,7 +422,8 @@ impl World {
 
     /// Asks what has to be so at rest.
     fn ask(&mut self) {
-        let found = rest::ask(self);
+        let mut found = rest::ask(self);
+        found.extend(rest::is_as_written(self));
         self.fleet.env.findings.extend(found);
         let (acts, before) = self.since_rest;
         let all = self.fleet.relevant_writes();
@@ -405,7 +436,7 @@ impl World {
         }
         self.since_rest = (0, all);
         self.is_replaced = false;
-        if rest::is_plain(&self.truth) {
+        if self.truth.is_plain() {
             self.rests.push(self.fleet.env.servers.number());
         }
     }

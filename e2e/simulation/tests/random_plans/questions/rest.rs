@@ -1,6 +1,7 @@
 //! What is asked when nothing moves: whether everything is in its place, and nothing is left over.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{ResourceKind, kinds};
@@ -8,7 +9,7 @@ use fleet_model_server::ModelServer;
 
 use serde_json::Value;
 
-use super::imports::{Api, Imported, imports};
+use super::imports::{Api, Endpoint, Imported, imports};
 use super::steps::Bound;
 use crate::act::SERVICES;
 use crate::base::{self, member_name};
@@ -25,11 +26,6 @@ pub(crate) fn is_heard(world: &World) -> bool {
         silence["state"] == "Heard" && silence["percent"] == 0
     });
     all && hub.objects(kinds::MEMBER_TRAFFIC).count() == world.fleet.members.len()
-}
-
-/// Whether all ready endpoints are to be used alike.
-pub(crate) fn is_plain(truth: &Truth) -> bool {
-    truth.drained.is_empty() && truth.preferred.is_empty() && !truth.has_lost_drains
 }
 
 /// How many writes so many acts may cost, about three times what was observed: the most expensive one is the first export to all
@@ -49,6 +45,7 @@ pub(crate) fn ask(world: &mut World) -> Vec<String> {
             let key = (*api, full_name(service));
             let imported = has.get(&key).cloned().unwrap_or_default();
             found.extend(place(&world.truth, service, member, &imported));
+            found.extend(is_shared(&world.truth, service, member, &imported, world.fleet.env.now));
             let server = &world.fleet.env.servers.0[member + 1].model;
             let bound = imported.services.iter().find_map(|it| Bound::of(server, it));
             if !imported.all.is_empty() {
@@ -105,10 +102,53 @@ fn place(truth: &Truth, service: usize, member: usize, has: &Imported) -> Vec<St
     if !offered.is_empty() && has.ready.is_empty() {
         found.push(format!("never empty: {of} has nothing ready of {offered:?}"));
     }
-    if is_plain(truth) && has.ready != has.all {
-        let aside: Vec<_> = has.all.difference(&has.ready).collect();
-        found
-            .push(format!("L9: {of} does not use {aside:?} although nothing is drained or silent"));
+    found
+}
+
+/// Whether an importer uses all that is neither drained nor less preferred than others, and nothing of a member that is drained, as
+/// long as there is anything else.
+fn is_shared(
+    truth: &Truth,
+    service: usize,
+    member: usize,
+    has: &Imported,
+    now: Duration,
+) -> Vec<String> {
+    let (api, name) = SERVICES[service];
+    let of = format!("{} {api:?} {name}", member_name(member));
+    let exporter = |endpoint: &Endpoint| {
+        (0..truth.members).find(|at| member_name(*at) == endpoint.0).unwrap_or_default()
+    };
+    let is_free = |endpoint: &&Endpoint| !truth.is_drained(service, exporter(endpoint));
+    let mut found = Vec::new();
+    if !truth.is_preferred(service, member) {
+        let aside: Vec<_> = has.all.difference(&has.ready).filter(is_free).collect();
+        if !aside.is_empty() {
+            let why = "although it is neither drained nor silent";
+            found.push(format!("L9: {of} does not use {aside:?} {why}"));
+        }
+    }
+    let is_away = |endpoint: &&Endpoint| {
+        let at = exporter(endpoint);
+        at != member && truth.is_empty_of(service, at, now)
+    };
+    let drained: Vec<_> = has.ready.iter().filter(is_away).collect();
+    if !drained.is_empty() && has.ready.iter().any(|endpoint| is_free(&endpoint)) {
+        found.push(format!("drain: {of} uses {drained:?} besides {:?}", has.ready));
+    }
+    found
+}
+
+/// Whether everything that users have written of the kinds of traffic is as they wrote it.
+pub(crate) fn is_as_written(world: &World) -> Vec<String> {
+    let mut found = Vec::new();
+    for ((server, kind, name), spec) in &world.truth.traffic {
+        let model = &world.fleet.env.servers.0[*server].model;
+        let now = model.get(*kind, name).map(|object| &object["spec"]);
+        if now != Some(spec) {
+            let kind = kind.kind;
+            found.push(format!("S36: {kind} {name} at {server} was {spec}, and is {now:?}"));
+        }
     }
     found
 }
@@ -164,14 +204,22 @@ fn line(cluster: &str, kind: ResourceKind, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::truth::Drain;
 
     /// m00 exports "web" with two endpoints, and m01 imports it.
     fn asked(has: &Imported) -> Vec<String> {
+        asked_with(has, |_| ())
+    }
+
+    fn asked_with(has: &Imported, change: impl FnOnce(&mut Truth)) -> Vec<String> {
         let mut truth = Truth::new(2);
+        change(&mut truth);
         truth.deployed.insert((0, 0), vec!["10.0.0.1".to_owned(), "10.0.0.2".to_owned()]);
         truth.exports.insert((0, 0));
         truth.imports.insert((0, 1));
-        place(&truth, 0, 1, has)
+        let mut found = place(&truth, 0, 1, has);
+        found.extend(is_shared(&truth, 0, 1, has, Duration::ZERO));
+        found
     }
 
     #[test]
@@ -188,6 +236,14 @@ mod tests {
         assert!(asked(&aside)[0].starts_with("L9: "));
         let none_ready = Imported { ready: BTreeSet::new(), ..whole.clone() };
         assert!(asked(&none_ready)[0].starts_with("never empty: "));
+        let drain = |of: usize| {
+            let drain = Drain { service: Some(of), percent: 100, done: Duration::ZERO };
+            move |truth: &mut Truth| {
+                truth.drained.insert(0, drain);
+            }
+        };
+        assert!(asked_with(&aside, drain(0)).is_empty());
+        assert!(asked_with(&aside, drain(1))[0].starts_with("L9: "));
         let twice = Imported { twice: one, ..whole };
         assert!(asked(&twice)[0].starts_with("S18: "));
     }
