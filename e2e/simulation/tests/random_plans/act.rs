@@ -192,13 +192,13 @@ fn act(random: &mut Chance<'_>) -> Act {
         12 => Act::Unimport { service: random.below(3), member: importer(random) },
         13 => Act::Namespace { member: importer(random) },
         14..18 => Act::Drain {
-            member: exporter(random),
+            member: anyone(random),
             service: random.once_in(2).then(|| service(random)),
             percent: *random.pick(&[50, 100, 100]),
             over: *random.pick(&[0, 60, 120]),
             force: random.once_in(3),
         },
-        18..20 => Act::Undrain { member: exporter(random) },
+        18..20 => Act::Undrain { member: anyone(random) },
         20 => Act::Prefer { service: service(random), member: some_member(random) },
         21 => Act::NoPreference { service: service(random), member: some_member(random) },
         22..26 => Act::Ambush {
@@ -209,8 +209,8 @@ fn act(random: &mut Chance<'_>) -> Act {
         26..28 => Act::Kill { process: process(random) },
         28..31 => Act::Restart { process: process(random) },
         31 => Act::HandOver,
-        32..34 | 49 => Act::Cut { member: exporter(random) },
-        34 => Act::Mend { member: exporter(random) },
+        32..34 | 49 => Act::Cut { member: anyone(random) },
+        34 => Act::Mend { member: anyone(random) },
         35..39 => disturb(random),
         39 => Act::Clock { process: process(random), seconds: seconds(random) },
         40 => Act::ServerClock { server: server(random), seconds: seconds(random) },
@@ -219,7 +219,7 @@ fn act(random: &mut Chance<'_>) -> Act {
         45..47 => Act::Restore,
         47 => Act::Wipe,
         50..52 => Act::Storm { one_in: *random.pick(&[0, 5, 20, 60]) },
-        52..54 => Act::Term { member: exporter(random) },
+        52..54 => Act::Term { member: anyone(random) },
         _ => Act::Kill { process: HUB_PROCESSES + exporter(random) },
     }
 }
@@ -254,6 +254,11 @@ fn service(random: &mut Chance<'_>) -> usize {
 /// Few members export, so that what happens concerns one another.
 fn exporter(random: &mut Chance<'_>) -> usize {
     random.below(4)
+}
+
+/// An exporter, or any member.
+fn anyone(random: &mut Chance<'_>) -> usize {
+    if random.once_in(2) { exporter(random) } else { importer(random) }
 }
 
 fn importer(random: &mut Chance<'_>) -> usize {

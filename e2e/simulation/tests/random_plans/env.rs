@@ -11,6 +11,7 @@ use fleet_runtime::clock::BootClock;
 use jiff::Timestamp;
 
 use crate::base::Base;
+use crate::effects::{Effect, Effects};
 use crate::fleet::SIGNS_OF_LIFE;
 use crate::late::{LATEST, Late};
 use crate::questions::steps::StepQuestions;
@@ -104,6 +105,7 @@ pub(crate) struct Env {
     pub(crate) writes: usize,
     pub(crate) plans: usize,
     pub(crate) crashes: usize,
+    pub(crate) effects: Effects,
     /// What has happened, if it is wanted.
     pub(crate) log: Option<Vec<String>>,
 }
@@ -133,6 +135,7 @@ impl Env {
             writes: 0,
             plans: 0,
             crashes: 0,
+            effects: Effects::default(),
             log: None,
         }
     }
@@ -235,6 +238,9 @@ impl Env {
         let at = &self.servers.0[server];
         let is_written = at.changes().len() > before;
         self.writes += usize::from(is_written);
+        if is_written && at.skew != 0 {
+            self.effects.count(Effect::ServerClock);
+        }
         self.note(|| {
             let verb = step.action.verb();
             format!(
@@ -274,7 +280,11 @@ impl Env {
             // A server that was replaced has ended all connections.
             if self.servers.0[late.server].life == late.life {
                 self.note(|| "late:".to_owned());
+                let written = self.writes;
                 self.execute(late.server, &late.step, &late.author, &late.key).ok();
+                if self.writes > written {
+                    self.effects.count(Effect::Late);
+                }
             }
         }
         self.pass(to);

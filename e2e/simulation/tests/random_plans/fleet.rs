@@ -7,6 +7,7 @@ use hub_agent::snapshot::HubSnapshot;
 use member_agent::snapshot::MemberSnapshot;
 
 use crate::base::{self, Base};
+use crate::effects::Effect;
 use crate::env::Env;
 use crate::hub::HubRole;
 use crate::member::MemberRole;
@@ -181,14 +182,15 @@ impl Fleet {
     /// Starts a process anew, which leads if no other process of its agent does.
     pub(crate) fn restart(&mut self, process: usize) {
         if process < HUB_PROCESSES {
-            self.hubs[process].restart(HubRole::new(base::hub_settings()));
+            let now = self.env.now;
+            self.hubs[process].restart(HubRole::new(base::hub_settings()), now);
             if self.hubs.iter().all(|hub| !hub.leads) {
                 self.hubs[process].lead(&mut self.env);
             }
         } else {
             let at = process - HUB_PROCESSES;
             let role = MemberRole::new(at, base::member_settings(at), self.env.clock.clone());
-            self.members[at].restart(role);
+            self.members[at].restart(role, self.env.now);
             self.members[at].lead(&mut self.env);
         }
         self.stir();
@@ -203,6 +205,7 @@ impl Fleet {
         }
         if let Some(leader) = leader {
             self.hubs[leader].stand_by();
+            self.env.effects.count(Effect::Term);
         }
         self.hubs[next].lead(&mut self.env);
         self.stir();
@@ -227,12 +230,16 @@ impl Fleet {
             if watch.server != crate::watch::PROVIDED {
                 match how {
                     Disturbance::Silence(time) => watch.silent_until = now + *time,
-                    Disturbance::Lose => {
-                        watch.lose_event(&env.servers.0[watch.server]);
-                    }
+                    Disturbance::Lose => watch.lose_event(),
                     Disturbance::Relist => watch.relist(),
                     Disturbance::Interrupt => watch.interrupt(),
-                    Disturbance::Refuse(time) => watch.is_refused(now, now + *time),
+                    Disturbance::Refuse(time) => {
+                        env.effects.count(Effect::Refused);
+                        if watch.is_pending() {
+                            env.effects.count(Effect::NeverListed);
+                        }
+                        watch.is_refused(now, now + *time);
+                    }
                 }
             }
         });
@@ -245,6 +252,7 @@ impl Fleet {
         if process.is_up {
             process.stand_by();
             process.lead(&mut self.env);
+            self.env.effects.count(Effect::Term);
             self.stir();
         }
     }
@@ -294,7 +302,7 @@ impl Fleet {
         for process in 0..self.processes() {
             with!(self, process, |it, _env| {
                 for watch in it.watches() {
-                    watch.silent_until = Duration::ZERO;
+                    watch.mend();
                 }
             });
         }

@@ -14,6 +14,7 @@
 mod act;
 mod base;
 mod desk;
+mod effects;
 mod env;
 mod fleet;
 mod hub;
@@ -75,6 +76,8 @@ fn check(size: Size, plans: u64, run: impl FnOnce(u64, u64) -> Totals) {
     let first = number("FLEET_FIRST_SEED").unwrap_or(1);
     let totals = run(first, number("FLEET_PLANS").unwrap_or(plans));
     eprintln!("{totals}");
+    let missing = totals.missing();
+    assert!(missing.is_empty(), "these disturbances never had an effect: {missing:?}");
     assert!(totals.failed.is_empty(), "{}", totals.failures());
 }
 

@@ -14,6 +14,7 @@ use fleet_plan::{Action, Step};
 use serde_json::Value;
 
 use crate::desk::{Again, Planning, Run, Sent};
+use crate::effects::Effect;
 use crate::env::{Env, Fate, Moment};
 use crate::watch::{Decoder, Narrow, PROVIDED, Seen, Viewing, Watch, provide};
 
@@ -70,6 +71,8 @@ pub(crate) struct Process<S, R> {
     pub(crate) skew: i64,
     /// Since when its hub has not been reached.
     cut_since: Option<Duration>,
+    /// The newest change of the hub, and of its own cluster, that a watch has shown.
+    newest: [u64; 2],
 }
 
 /// Makes an empty watch of each source that is read.
@@ -126,6 +129,7 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
             is_up: true,
             skew: 0,
             cut_since: None,
+            newest: [0; 2],
         };
         process.watches = process.make_watches();
         for (at, watch) in process.watches.iter().enumerate() {
@@ -254,7 +258,20 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
         let most = env.random.below(4) + 1;
         let server = self.watches[at].server;
         let watch = &mut self.watches[at];
-        let went_back = watch.advance(&env.servers.0[server], &env.decoder, most, env.now);
+        let shown = watch.advance(&env.servers.0[server], &env.decoder, most, env.now);
+        if shown.missed {
+            env.effects.count(Effect::Missed);
+        }
+        let newest = &mut self.newest[usize::from(server != crate::servers::HUB)];
+        if shown.version.is_some_and(|version| version < *newest) {
+            env.effects.count(Effect::Reordered);
+        }
+        *newest = if shown.went_back { 0 } else { (*newest).max(shown.version.unwrap_or(0)) };
+        let watch = &mut self.watches[at];
+        if watch.has_just_missed() {
+            watch.list_later(env.now + Duration::from_millis(env.random.within(5000, 300_000)));
+        }
+        let went_back = shown.went_back;
         self.touched = self.touched.with(watch.info.id);
         self.is_dirty = true;
         if went_back {
@@ -310,6 +327,15 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
         let mut take = |what: &dyn Any| role.remember(what);
         if let Some(run) = self.desks[desk].plan(at, &self.snapshot, times, &mut take) {
             env.plans += 1;
+            if self.skew != 0 {
+                env.effects.count(Effect::Clock);
+            }
+            let reads = self.desks[desk].reads();
+            let is_read = |watch: &Watch| reads.contains(watch.info.id) && watch.server != PROVIDED;
+            let mut read = self.watches.iter().filter(|watch| is_read(watch));
+            if read.any(|watch| watch.is_late(&env.servers.0[watch.server], env.now)) {
+                env.effects.count(Effect::Stale);
+            }
             self.runs.push(run);
         }
         true
@@ -341,6 +367,13 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
         if matches!(fate, Fate::Late | Fate::Dead(Moment::UnderWay)) {
             let run = &self.runs[run];
             env.post(server, &run.steps[step], self.role.author(), &run.key);
+        }
+        if server == crate::servers::HUB && env.is_cut(&self.name) {
+            env.effects.count(Effect::Cut);
+        } else {
+            if let Some(effect) = effect(fate) {
+                env.effects.count(effect);
+            }
         }
         match fate {
             Fate::Dead(Moment::Before | Moment::UnderWay) => {
@@ -467,10 +500,26 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
         self.stand_by();
     }
 
-    /// A new process takes its place, without a memory.
-    pub(crate) fn restart(&mut self, role: R) {
+    /// A new process takes its place, without a memory. Its watches fare as those of the one before.
+    pub(crate) fn restart(&mut self, role: R, now: Duration) {
         let (name, skew) = (std::mem::take(&mut self.name), self.skew);
+        let before = std::mem::take(&mut self.watches);
         *self = Self { skew, ..Self::new(name, role) };
+        for (watch, before) in self.watches.iter_mut().zip(&before) {
+            watch.fares_as(before, now);
+        }
+    }
+}
+
+/// What has become of a request.
+fn effect(fate: Fate) -> Option<Effect> {
+    match fate {
+        Fate::Answered | Fate::Late => None,
+        Fate::Lost => Some(Effect::Lost),
+        Fate::Unanswered => Some(Effect::Unanswered),
+        Fate::Dead(Moment::Before) => Some(Effect::KilledBefore),
+        Fate::Dead(Moment::After) => Some(Effect::KilledAfter),
+        Fate::Dead(Moment::UnderWay) => Some(Effect::KilledUnderWay),
     }
 }
 

@@ -9,11 +9,15 @@ use fleet_oracle::{judge_history, judge_rests};
 
 use crate::act::{self, Act};
 use crate::base::{Base, FEW_MEMBERS, MEMBERS};
+use crate::effects::{Effect, Effects};
 use crate::env::{Env, Moment};
 use crate::random::Random;
 use crate::record::{self, Start};
 use crate::shrink::shrink;
 use crate::world::World;
+
+/// In so many runs each disturbance has had an effect.
+const MANY_RUNS: usize = 500;
 
 /// What came of a plan.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +34,7 @@ pub(crate) struct Outcome {
     /// As in [`World::dearest`].
     pub(crate) dearest: usize,
     pub(crate) passed: Duration,
+    effects: Effects,
     log: Vec<String>,
 }
 
@@ -55,6 +60,7 @@ impl Totals {
         self.sums.asked += outcome.asked;
         self.sums.passed += outcome.passed;
         self.sums.dearest = self.sums.dearest.max(outcome.dearest);
+        self.sums.effects.add(&outcome.effects);
         self.judged += usize::from(outcome.judged);
         if let Some(first) = outcome.findings.into_iter().next() {
             eprintln!("FLEET_SEED={name}: {first}");
@@ -70,10 +76,16 @@ impl Totals {
         self.sums.asked += other.sums.asked;
         self.sums.passed += other.sums.passed;
         self.sums.dearest = self.sums.dearest.max(other.sums.dearest);
+        self.sums.effects.add(&other.sums.effects);
         self.runs += other.runs;
         self.judged += other.judged;
         self.failed.extend(other.failed);
         self
+    }
+
+    /// Disturbances without any effect, in a run that is long enough to have all of them.
+    pub(crate) fn missing(&self) -> Vec<Effect> {
+        if self.runs < MANY_RUNS { Vec::new() } else { self.sums.effects.missing() }
     }
 
     /// The first failing plans.
@@ -89,7 +101,7 @@ impl fmt::Display for Totals {
         write!(
             f,
             "seeds {first} to {}: {runs} plans with {} acts in {} hours, {} plans of keys, {} writes each looked at ({} changes), at most {} % of \
-             what may be written, {} crashes, {judged} histories judged by the oracle; {} failed",
+             what may be written, {} crashes, {judged} histories judged by the oracle; {} failed\nEffects: {}",
             first + count - 1,
             sums.acts,
             sums.passed.as_secs() / 3600,
@@ -99,6 +111,7 @@ impl fmt::Display for Totals {
             sums.dearest,
             sums.crashes,
             failed.len(),
+            sums.effects,
         )
     }
 }
@@ -225,6 +238,7 @@ fn perform(base: &Base, seed: u64, acts: &[Act], is_told: bool) -> Outcome {
         asked: env.questions.asked,
         judged,
         dearest,
+        effects: env.effects,
         passed: env.now.saturating_sub(base.now),
         log: env.log.unwrap_or_default(),
     }

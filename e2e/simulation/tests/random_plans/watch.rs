@@ -147,6 +147,23 @@ pub(crate) struct Watch {
     settling_until: Option<Duration>,
     /// It shows nothing until then.
     pub(crate) silent_until: Duration,
+    /// It loses the next event that concerns it.
+    loses: bool,
+    /// It has lost one that no list has shown yet.
+    has_missed: bool,
+    /// When it lists again for that.
+    list_at: Option<Duration>,
+}
+
+/// What a watch has shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shown {
+    /// It found that the server went back in its history.
+    pub(crate) went_back: bool,
+    /// A list has shown what it had lost.
+    pub(crate) missed: bool,
+    /// The newest version that is new.
+    pub(crate) version: Option<u64>,
 }
 
 impl Watch {
@@ -172,6 +189,9 @@ impl Watch {
             settled_at: None,
             settling_until: None,
             silent_until: Duration::ZERO,
+            loses: false,
+            has_missed: false,
+            list_at: None,
         }
     }
 
@@ -194,18 +214,48 @@ impl Watch {
         self.after_failure = true;
     }
 
-    /// It loses the next event that concerns it, until the next list.
-    pub(crate) fn lose_event(&mut self, server: &Server) -> bool {
-        if self.must_list || self.life != server.life {
-            return false;
-        }
-        let lost = server.changes()[self.cursor..].iter().position(|change| self.concerns(change));
-        if let Some(at) = lost {
-            self.cursor += at + 1;
-            // No watch of Kubernetes loses one and goes on for long.
+    /// It loses the next event that concerns it.
+    pub(crate) fn lose_event(&mut self) {
+        self.loses = true;
+    }
+
+    /// Whether it has lost an event, and goes on as if nothing had happened.
+    pub(crate) fn has_just_missed(&self) -> bool {
+        self.has_missed && self.list_at.is_none()
+    }
+
+    /// What it has lost comes to light then.
+    pub(crate) fn list_later(&mut self, at: Duration) {
+        self.list_at = Some(at);
+    }
+
+    /// What is broken about it is mended.
+    pub(crate) fn mend(&mut self) {
+        self.silent_until = Duration::ZERO;
+        self.loses = false;
+        if self.has_missed {
             self.must_list = true;
         }
-        lost.is_some()
+    }
+
+    /// A new process watches in the place of another: what lies between it and the server is as before.
+    pub(crate) fn fares_as(&mut self, before: &Self, now: Duration) {
+        self.silent_until = before.silent_until;
+        self.loses = before.loses;
+        if before.standing == Standing::Refused && now < before.silent_until {
+            self.is_refused(now, before.silent_until);
+        }
+    }
+
+    /// Whether it does not show what its server has had for some time, or may not.
+    pub(crate) fn is_late(&self, server: &Server, now: Duration) -> bool {
+        self.standing != Standing::Live
+            || self.has_missed
+            || (now < self.silent_until
+                && server
+                    .changes()
+                    .get(self.cursor..)
+                    .is_some_and(|changes| changes.iter().any(|change| self.concerns(change))))
     }
 
     /// Nothing gets through for a while.
@@ -220,11 +270,13 @@ impl Watch {
         true
     }
 
+    /// Whether it has not listed anything yet.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.standing == Standing::Pending
+    }
+
     /// The server refuses it until then.
     pub(crate) fn is_refused(&mut self, now: Duration, until: Duration) {
-        if self.standing == Standing::Pending {
-            return; // What an agent does that has never seen a kind is another matter.
-        }
         self.standing = Standing::Refused;
         self.interrupt();
         self.settled_at = None;
@@ -240,7 +292,8 @@ impl Watch {
 
     /// When something of it changes by itself.
     pub(crate) fn next_timer(&self) -> Option<Duration> {
-        self.settled_at.into_iter().chain(self.settling_until).min()
+        let list_at = self.list_at.filter(|_| !self.must_list);
+        self.settled_at.into_iter().chain(self.settling_until).chain(list_at).min()
     }
 
     /// Whether there is something that it can show at this time.
@@ -265,19 +318,21 @@ impl Watch {
         self.cursor += next.unwrap_or(changes.len());
     }
 
-    /// Shows the next changes, `most` at most. Returns whether it found that the server went back in its history.
+    /// Shows the next changes, `most` at most.
     pub(crate) fn advance(
         &mut self,
         server: &Server,
         decoder: &Decoder,
         most: usize,
         now: Duration,
-    ) -> bool {
-        let mut went_back = false;
+    ) -> Shown {
+        let mut shown = Shown::default();
+        self.must_list |= self.list_at.is_some_and(|at| at <= now);
         if self.must_list || self.life != server.life {
-            went_back = self.list(server, decoder, now);
+            shown.missed = self.has_missed;
+            shown.went_back = self.list(server, decoder, now);
         } else {
-            self.follow(server, decoder, most);
+            shown.version = self.follow(server, decoder, most);
         }
         if self.settled_at.is_some_and(|at| at <= now) {
             self.settled_at = None;
@@ -286,7 +341,7 @@ impl Watch {
             self.settling_until = None;
         }
         self.show(now);
-        went_back
+        shown
     }
 
     /// The server went back in its history, as another watch has found.
@@ -296,8 +351,10 @@ impl Watch {
         self.show(now);
     }
 
-    fn follow(&mut self, server: &Server, decoder: &Decoder, most: usize) {
+    /// Returns the newest version that it has shown.
+    fn follow(&mut self, server: &Server, decoder: &Decoder, most: usize) -> Option<u64> {
         let mut left = most;
+        let mut newest = None;
         while left > 0 && self.cursor < server.changes().len() {
             let change = &server.changes()[self.cursor];
             self.cursor += 1;
@@ -306,6 +363,11 @@ impl Watch {
             }
             left -= 1;
             self.newest = self.newest.max(change.version);
+            if std::mem::take(&mut self.loses) {
+                self.has_missed = true;
+                continue;
+            }
+            newest = Some(change.version);
             let is_shown = self.narrow.shows(&change.name, &change.object);
             if change.event == "DELETED" || !is_shown {
                 self.seen.remove(&change.name);
@@ -314,6 +376,7 @@ impl Watch {
                 self.seen.put(decoder, at, &change.name, &change.object);
             }
         }
+        newest
     }
 
     fn list(&mut self, server: &Server, decoder: &Decoder, now: Duration) -> bool {
@@ -340,6 +403,7 @@ impl Watch {
         self.life = server.life;
         self.cursor = server.changes().len();
         self.must_list = false;
+        (self.has_missed, self.list_at) = (false, None);
         self.standing = Standing::Live;
         went_back
     }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::act::{Act, SERVICES};
 use crate::base::{self, Base, TEAM, member_name};
+use crate::effects::Effect;
 use crate::env::Ambush;
 use crate::fleet::{Fleet, HUB_PROCESSES};
 use crate::questions::imports::Api;
@@ -18,6 +19,8 @@ use crate::truth::{Drain, OfHub, Truth};
 
 /// For how long nothing has to be written.
 const QUIET: Duration = Duration::from_secs(75);
+/// The longest time of a drain.
+const LONGEST_DRAIN: Duration = Duration::from_mins(2);
 /// What a drain may take beyond its time.
 const REST_BEFORE: Duration = QUIET;
 /// How long that may take.
@@ -147,11 +150,13 @@ impl World {
             }
             Act::Restore => {
                 if let Some((backup, truth)) = self.backup.clone() {
+                    self.fleet.env.effects.count(Effect::Restored);
                     self.replace(backup, truth);
                 }
             }
             Act::Wipe => {
                 let hub = base::hub(self.stores, self.fleet.members.len());
+                self.fleet.env.effects.count(Effect::Wiped);
                 self.replace(hub, OfHub::default());
             }
         }
@@ -311,6 +316,9 @@ impl World {
         let now = self.fleet.env.now;
         self.fleet.env.servers.set_time(now);
         self.truth.replace_hub(restored);
+        for drain in self.truth.drained.values_mut() {
+            drain.done = now + LONGEST_DRAIN + REST_BEFORE;
+        }
         self.truth.traffic.retain(|(server, ..), _| *server != HUB);
         for kind in TRAFFIC {
             for name in self.fleet.env.servers.hub().names(kind) {
