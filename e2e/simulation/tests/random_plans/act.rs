@@ -17,14 +17,41 @@ pub(crate) const SERVICES: [(Api, &str); 5] = [
     (Api::Standard, "mail"),
 ];
 
+/// Ports of a Service. Those of one set contradict those of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PortSet {
+    Usual,
+    Other,
+}
+
+impl PortSet {
+    pub(crate) const ALL: [Self; 2] = [Self::Usual, Self::Other];
+
+    /// Names and numbers.
+    pub(crate) fn ports(self) -> [(&'static str, i64); 2] {
+        match self {
+            Self::Usual => [("web", 80), ("tls", 443)],
+            Self::Other => [("web", 81), ("admin", 9090)],
+        }
+    }
+}
+
+/// What is made again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Service,
+    Slice,
+}
+
 /// One thing that users, administrators or misfortune do. Services are positions in [`SERVICES`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
-    /// A member exports a Service with so many endpoints.
+    /// A member exports a Service with so many endpoints. One that is deployed anew has these ports.
     Export {
         service: usize,
         member: usize,
         endpoints: usize,
+        ports: PortSet,
     },
     Unexport {
         service: usize,
@@ -35,6 +62,12 @@ pub(crate) enum Act {
         service: usize,
         member: usize,
         endpoints: usize,
+    },
+    /// A Service, or its slice, is deleted and made again.
+    Recreate {
+        service: usize,
+        member: usize,
+        part: Part,
     },
     /// A member imports a Service of the fleet's own API.
     Import {
@@ -180,7 +213,7 @@ impl DerefMut for Chance<'_> {
 }
 
 fn act(random: &mut Chance<'_>) -> Act {
-    match random.below(54) {
+    match random.below(57) {
         0..4 => export(random),
         4..6 => Act::Unexport { service: service(random), member: exporter(random) },
         6..10 => Act::Endpoints {
@@ -220,6 +253,11 @@ fn act(random: &mut Chance<'_>) -> Act {
         47 => Act::Wipe,
         50..52 => Act::Storm { one_in: *random.pick(&[0, 5, 20, 60]) },
         52..54 => Act::Term { member: anyone(random) },
+        54..57 => Act::Recreate {
+            service: service(random),
+            member: exporter(random),
+            part: *random.pick(&[Part::Service, Part::Slice]),
+        },
         _ => Act::Kill { process: HUB_PROCESSES + exporter(random) },
     }
 }
@@ -238,8 +276,9 @@ fn disturb(random: &mut Chance<'_>) -> Act {
 fn export(random: &mut Chance<'_>) -> Act {
     Act::Export {
         service: service(random),
-        member: exporter(random),
+        member: if random.once_in(4) { importer(random) } else { exporter(random) },
         endpoints: random.below(4) + 1,
+        ports: if random.once_in(4) { PortSet::Other } else { PortSet::Usual },
     }
 }
 

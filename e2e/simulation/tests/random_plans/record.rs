@@ -98,7 +98,7 @@ mod tests {
     use fleet_oracle::judge_history;
 
     use super::*;
-    use crate::act::Act;
+    use crate::act::{Act, PortSet};
     use crate::base::Base;
     use crate::world::object_name;
 
@@ -107,7 +107,7 @@ mod tests {
     fn a_finalizer_that_goes_too_early_is_found() {
         let base = Base::joined(2);
         let (mut world, start) = (World::new(&base, 1), Start::of(&base.servers));
-        world.perform(&Act::Export { service: 0, member: 0, endpoints: 1 });
+        world.perform(&Act::Export { service: 0, member: 0, endpoints: 1, ports: PortSet::Usual });
         world.perform(&Act::Rest);
         assert!(world.is_fine() && judge_history(&of(&start, &world)).is_empty());
         let (kind, name) = (kinds::SERVICE_EXPORT, object_name(0));

@@ -6,6 +6,7 @@ use std::time::Duration;
 use fleet_api::{ObjectName, ResourceKind};
 use serde_json::Value;
 
+use crate::act::{PortSet, SERVICES};
 use crate::base;
 use crate::questions::imports::{Api, Endpoint};
 
@@ -41,6 +42,9 @@ pub(crate) struct Truth {
     pub(crate) members: usize,
     /// Addresses of each Service, by Service and member.
     pub(crate) deployed: BTreeMap<(usize, usize), Vec<String>>,
+    /// Of the same, the ports, and the address of the endpoint that is not ready, if there is one.
+    pub(crate) ports: BTreeMap<(usize, usize), PortSet>,
+    pub(crate) unready: BTreeMap<(usize, usize), String>,
     /// Services and members that export them.
     pub(crate) exports: BTreeSet<(usize, usize)>,
     /// Services and members that import them by the fleet's own API.
@@ -116,19 +120,44 @@ impl Truth {
         format!("10.{}.{}.{}", member + 1, self.made / 250, self.made % 250 + 1)
     }
 
-    /// What all exporters of a Service offer.
-    pub(crate) fn offered(&self, service: usize) -> BTreeSet<Endpoint> {
+    /// What the exporters of a Service offer, all of them or those with the ports in force.
+    pub(crate) fn offered(&self, service: usize, ports: Option<PortSet>) -> BTreeSet<Endpoint> {
         let exports = self.exports.iter().filter(|(of, _)| *of == service);
-        let all = exports.flat_map(|at| {
+        let counts = |at: &&(usize, usize)| ports.is_none_or(|ports| self.ports[*at] == ports);
+        let all = exports.filter(counts).flat_map(|at| {
             let cluster = base::member_name(at.1);
             self.deployed[at].iter().map(move |address| (cluster.clone(), address.clone()))
         });
         all.collect()
     }
 
-    /// The ports that a Service may have in the fleet.
-    pub(crate) fn ports(&self, _service: usize) -> BTreeSet<Ports> {
-        [[("web".to_owned(), 80)].into()].into()
+    /// The ports that a Service is exported with.
+    pub(crate) fn exported(&self, service: usize) -> BTreeSet<PortSet> {
+        let exports = self.exports.iter().filter(|(of, _)| *of == service);
+        exports.map(|at| self.ports[at]).collect()
+    }
+
+    /// Whether exporters of a Service contradict each other, so that only some of them count. By the standard API all do.
+    pub(crate) fn is_contested(&self, service: usize) -> bool {
+        SERVICES[service].0 == Api::Fleet && self.exported(service).len() > 1
+    }
+
+    /// The ports that a Service may have in the fleet, where these are in force: by the standard API those of all exporters, but one of
+    /// each name.
+    pub(crate) fn fleet_ports(&self, service: usize, in_force: Option<PortSet>) -> BTreeSet<Ports> {
+        let exported = self.exported(service).into_iter();
+        let sets: Vec<_> =
+            exported.filter(|set| in_force.is_none_or(|in_force| *set == in_force)).collect();
+        let named = |(name, number): (&str, i64)| (name.to_owned(), number);
+        let first_of = |first: &PortSet| {
+            let mut ports: BTreeMap<String, i64> = BTreeMap::new();
+            let others = sets.iter().filter(|other| *other != first);
+            for (name, number) in [first].into_iter().chain(others).flat_map(|set| set.ports()) {
+                ports.entry(name.to_owned()).or_insert(number);
+            }
+            ports.iter().map(|(name, number)| named((name, *number))).collect()
+        };
+        sets.iter().map(first_of).collect()
     }
 
     /// Members that import a Service.
@@ -138,7 +167,7 @@ impl Truth {
                 let imports = self.imports.iter().filter(|(of, _)| *of == service);
                 imports.map(|(_, member)| *member).collect()
             }
-            Api::Standard if self.offered(service).is_empty() => BTreeSet::new(),
+            Api::Standard if self.offered(service, None).is_empty() => BTreeSet::new(),
             Api::Standard => self.team.clone(),
         }
     }

@@ -6,7 +6,7 @@ use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model_server::ModelServer;
 use serde_json::{Value, json};
 
-use crate::act::{Act, SERVICES};
+use crate::act::{Act, Part, PortSet, SERVICES};
 use crate::base::{self, Base, TEAM, member_name};
 use crate::effects::Effect;
 use crate::env::Ambush;
@@ -77,9 +77,10 @@ impl World {
         match act {
             Act::Rest => return self.rest(),
             Act::Pass { millis } => return self.pass(Duration::from_millis(*millis)),
-            Act::Export { service, member, endpoints } => {
-                self.export(*service, *member, *endpoints);
+            Act::Export { service, member, endpoints, ports } => {
+                self.export(*service, *member, *endpoints, *ports);
             }
+            Act::Recreate { service, member, part } => self.recreate(*service, *member, *part),
             Act::Unexport { service, member } => self.unexport(*service, *member),
             Act::Endpoints { service, member, endpoints } => {
                 self.change_endpoints(*service, *member, *endpoints);
@@ -176,37 +177,85 @@ impl World {
         self.fleet.env.servers.0[server].model.create(kind, name, object).is_ok()
     }
 
-    fn export(&mut self, service: usize, member: usize, endpoints: usize) {
+    fn export(&mut self, service: usize, member: usize, endpoints: usize, ports: PortSet) {
         let (api, _) = SERVICES[service];
         if api == Api::Standard {
             self.make_namespace(member);
         }
-        self.deploy(service, member, endpoints);
+        self.deploy(service, member, endpoints, ports);
         let kind = export_kind(api);
         if self.create(member + 1, kind, &object_name(service), json!({ "spec": {} })) {
             self.truth.exports.insert((service, member));
         }
+        if self.truth.is_contested(service) {
+            self.fleet.env.questions.forget(api, &full_name(service));
+        }
     }
 
-    fn deploy(&mut self, service: usize, member: usize, endpoints: usize) {
-        if self.truth.deployed.contains_key(&(service, member)) {
+    fn deploy(&mut self, service: usize, member: usize, endpoints: usize, ports: PortSet) {
+        let key = (service, member);
+        if self.truth.deployed.contains_key(&key) {
             return;
         }
-        let name = object_name(service);
+        let addresses: Vec<_> = (0..endpoints).map(|_| self.truth.address(member)).collect();
+        self.truth.deployed.insert(key, addresses);
+        self.truth.ports.insert(key, ports);
+        if self.truth.made.is_multiple_of(3) {
+            let unready = self.truth.address(member);
+            self.truth.unready.insert(key, unready);
+        }
+        self.make_service(service, member);
+        self.make_slice(service, member);
+    }
+
+    fn make_service(&mut self, service: usize, member: usize) {
+        let port = |(name, port): (&str, i64)| json!({ "name": name, "protocol": "TCP", "port": port, "targetPort": 8000 + port });
+        let ports = self.truth.ports[&(service, member)].ports().map(port);
         let spec = json!({
             "type": "ClusterIP", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster",
-            "ports": [{ "name": "web", "protocol": "TCP", "port": 80, "targetPort": 8080 }],
+            "ports": ports,
         });
+        let name = object_name(service);
         self.create(member + 1, kinds::SERVICE, &name, json!({ "spec": spec }));
-        let addresses: Vec<_> = (0..endpoints).map(|_| self.truth.address(member)).collect();
+    }
+
+    fn make_slice(&mut self, service: usize, member: usize) {
+        let port = |(name, port): (&str, i64)| json!({ "name": name, "protocol": "TCP", "port": 8000 + port });
         let slice = json!({
-            "metadata": { "labels": { "kubernetes.io/service-name": &*name.name } },
+            "metadata": { "labels": { "kubernetes.io/service-name": &*object_name(service).name } },
             "addressType": "IPv4",
-            "endpoints": ready(&addresses),
-            "ports": [{ "name": "web", "protocol": "TCP", "port": 8080 }],
+            "endpoints": self.endpoints(service, member),
+            "ports": self.truth.ports[&(service, member)].ports().map(port),
         });
         self.create(member + 1, kinds::ENDPOINT_SLICE, &slice_name(service), slice);
-        self.truth.deployed.insert((service, member), addresses);
+    }
+
+    /// What the slice of a Service has.
+    fn endpoints(&self, service: usize, member: usize) -> Value {
+        let one = |address: &String, ready: bool| json!({ "addresses": [address], "conditions": { "ready": ready } });
+        let key = &(service, member);
+        let ready = self.truth.deployed[key].iter().map(|address| one(address, true));
+        let unready = self.truth.unready.get(key).map(|address| one(address, false));
+        ready.chain(unready).collect()
+    }
+
+    /// Its endpoints may be gone meanwhile.
+    fn recreate(&mut self, service: usize, member: usize, part: Part) {
+        if !self.truth.deployed.contains_key(&(service, member)) {
+            return;
+        }
+        self.release(service, member, &[]);
+        let server = self.fleet.env.servers.member(member);
+        match part {
+            Part::Service => {
+                server.delete(kinds::SERVICE, &object_name(service)).unwrap();
+                self.make_service(service, member);
+            }
+            Part::Slice => {
+                server.delete(kinds::ENDPOINT_SLICE, &slice_name(service)).unwrap();
+                self.make_slice(service, member);
+            }
+        }
     }
 
     fn unexport(&mut self, service: usize, member: usize) {
@@ -230,10 +279,11 @@ impl World {
         let mut addresses = vec![before[0].clone()];
         addresses.extend((1..endpoints).map(|_| self.truth.address(member)));
         self.release(service, member, &addresses[..1]);
-        let server = self.fleet.env.servers.member(member);
-        let change = |slice: &mut Value| slice["endpoints"] = ready(&addresses);
-        server.edit(kinds::ENDPOINT_SLICE, &slice_name(service), change).unwrap();
         self.truth.deployed.insert((service, member), addresses);
+        let endpoints = self.endpoints(service, member);
+        let server = self.fleet.env.servers.member(member);
+        let change = |slice: &mut Value| slice["endpoints"] = endpoints;
+        server.edit(kinds::ENDPOINT_SLICE, &slice_name(service), change).unwrap();
     }
 
     fn import(&mut self, service: usize, member: usize) {
@@ -496,10 +546,4 @@ pub(crate) fn full_name(service: usize) -> String {
 fn slice_name(service: usize) -> ObjectName {
     let name = object_name(service);
     ObjectName::new(name.namespace.clone(), format!("{}-x1", name.name))
-}
-
-fn ready(addresses: &[String]) -> Value {
-    let ready =
-        |address: &String| json!({ "addresses": [address], "conditions": { "ready": true } });
-    addresses.iter().map(ready).collect()
 }

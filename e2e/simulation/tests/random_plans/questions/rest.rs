@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use super::imports::{Api, Endpoint, Imported, imports};
 use super::steps::Bound;
-use crate::act::SERVICES;
+use crate::act::{PortSet, SERVICES};
 use crate::base::{self, member_name};
 use crate::servers::HUB;
 use crate::truth::{Ports, Truth};
-use crate::world::{World, full_name};
+use crate::world::{World, full_name, object_name};
 
 /// Whether no member is silent any more.
 pub(crate) fn is_heard(world: &World) -> bool {
@@ -39,20 +39,34 @@ pub(crate) fn most_writes(acts: usize, members: usize, is_replaced: bool) -> usi
 pub(crate) fn ask(world: &mut World) -> Vec<String> {
     let mut found = Vec::new();
     let mut kept = Vec::new();
+    let mut in_force = Vec::new();
+    for service in 0..SERVICES.len() {
+        let contested = world.truth.is_contested(service);
+        let ports = contested.then(|| ports_in_force(world, service));
+        found.extend(ports.iter().filter_map(|ports| ports.clone().err()));
+        in_force.push(ports.and_then(Result::ok));
+    }
+    if !found.is_empty() {
+        return found;
+    }
     for member in 0..world.fleet.members.len() {
         let has = imports(&world.fleet.env.servers.0[member + 1].model);
         for (service, (api, _)) in SERVICES.iter().enumerate() {
             let key = (*api, full_name(service));
             let imported = has.get(&key).cloned().unwrap_or_default();
-            found.extend(place(&world.truth, service, member, &imported));
+            found.extend(place(&world.truth, (service, in_force[service]), member, &imported));
             found.extend(is_shared(&world.truth, service, member, &imported, world.fleet.env.now));
             let server = &world.fleet.env.servers.0[member + 1].model;
             let bound = imported.services.iter().find_map(|it| Bound::of(server, it));
             if !imported.all.is_empty() {
                 let of = format!("{} {}", member_name(member), key.1);
-                found.extend(is_bound(server, &imported, &world.truth.ports(service), &of));
+                let ports = world.truth.fleet_ports(service, in_force[service]);
+                found.extend(is_bound(server, &imported, &ports, &of));
             }
-            kept.push(((member, *api, key.1), imported.all, bound));
+            // Which of them count may change with the silence of a member.
+            let is_certain = in_force[service].is_none();
+            let all = if is_certain { imported.all } else { BTreeSet::new() };
+            kept.push(((member, *api, key.1), all, bound));
         }
     }
     for (import, endpoints, bound) in kept {
@@ -84,10 +98,42 @@ fn port(port: &Value) -> (String, i64) {
     (name, port["port"].as_i64().unwrap_or_default())
 }
 
-fn place(truth: &Truth, service: usize, member: usize, has: &Imported) -> Vec<String> {
+/// Of ports that contradict each other, those in force on the hub: exporters read whether theirs are.
+fn ports_in_force(world: &World, service: usize) -> Result<PortSet, String> {
+    let (servers, name) = (&world.fleet.env.servers.0, object_name(service));
+    let import = servers[HUB].model.get(kinds::SERVICE_IMPORT, &name);
+    let ports = import.and_then(|import| import["status"]["ports"].as_array());
+    let ports: Ports = ports.into_iter().flatten().map(port).collect();
+    let named = |(name, port): (&str, i64)| (name.to_owned(), port);
+    let has = |set: &PortSet| set.ports().map(named).into_iter().collect::<Ports>();
+    let exported = world.truth.exported(service);
+    let Some(in_force) = exported.iter().find(|set| ports == has(set)) else {
+        return Err(format!("S06: {name} has the ports {ports:?}, of {exported:?}"));
+    };
+    for (_, member) in world.truth.exports.iter().filter(|(of, _)| *of == service) {
+        let export = servers[*member + 1].model.get(kinds::SERVICE_EXPORT, &name);
+        let conditions = export.and_then(|export| export["status"]["conditions"].as_array());
+        let mut conditions = conditions.into_iter().flatten();
+        let conflict = conditions.find(|condition| condition["type"] == "Conflict");
+        let conflict = conflict.map_or("", |it| it["status"].as_str().unwrap_or_default());
+        let is_one = world.truth.ports[&(service, *member)] != *in_force;
+        if (conflict == "True") != is_one {
+            let of = member_name(*member);
+            return Err(format!("L9: {of} reads Conflict={conflict} of {name}: {in_force:?}"));
+        }
+    }
+    Ok(*in_force)
+}
+
+fn place(
+    truth: &Truth,
+    (service, in_force): (usize, Option<PortSet>),
+    member: usize,
+    has: &Imported,
+) -> Vec<String> {
     let (api, name) = SERVICES[service];
     let is_importer = truth.importers(service, api).contains(&member);
-    let offered = if is_importer { truth.offered(service) } else { BTreeSet::new() };
+    let offered = if is_importer { truth.offered(service, in_force) } else { BTreeSet::new() };
     let of = format!("{} {api:?} {name}", member_name(member));
     let mut found = Vec::new();
     if has.all != offered {
@@ -216,8 +262,9 @@ mod tests {
         change(&mut truth);
         truth.deployed.insert((0, 0), vec!["10.0.0.1".to_owned(), "10.0.0.2".to_owned()]);
         truth.exports.insert((0, 0));
+        truth.ports.insert((0, 0), PortSet::Usual);
         truth.imports.insert((0, 1));
-        let mut found = place(&truth, 0, 1, has);
+        let mut found = place(&truth, (0, None), 1, has);
         found.extend(is_shared(&truth, 0, 1, has, Duration::ZERO));
         found
     }

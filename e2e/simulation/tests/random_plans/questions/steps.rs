@@ -67,6 +67,11 @@ impl StepQuestions {
         }
     }
 
+    /// Nothing of a Service has to stay.
+    pub(crate) fn forget(&mut self, api: Api, service: &str) {
+        self.kept.retain(|(_, of, name), _| *of != api || name != service);
+    }
+
     /// An import may go.
     pub(crate) fn release_import(&mut self, member: usize, api: Api, service: &str) {
         self.kept.remove(&(member, api, service.to_owned()));
