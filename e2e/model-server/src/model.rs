@@ -6,11 +6,13 @@
 
 mod addresses;
 mod apply;
+mod collector;
 mod pods;
 mod rules;
 mod spelling;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use fleet_accumulator::{ClusterId, Object, Tracked, View};
 use fleet_api::{ObjectName, ResourceKind, kinds};
@@ -20,6 +22,7 @@ use serde_json::{Value, json};
 
 use addresses::Addresses;
 use apply::applied;
+use collector::{Collector, has_owners, owners};
 use pods::{grace_of, has_time_left};
 use rules::{
     body, drop_empty, finalizers, has_status, is_same, next_generation, replaced, with_status,
@@ -42,6 +45,10 @@ pub enum Refusal {
     Misfit,
     /// The object may never become this.
     Invalid,
+    /// There is no such namespace.
+    NamespaceMissing,
+    /// The namespace is being deleted.
+    NamespaceTerminating,
 }
 
 /// A write that changed something.
@@ -89,6 +96,10 @@ pub struct ModelServer {
     applied: BTreeMap<(ResourceKind, ObjectName, bool), Value>,
     /// Whose `managedFields` were cleared: the first time is a change of the object.
     cleared: BTreeSet<(ResourceKind, ObjectName)>,
+    /// Deletes what has lost its owners, if that takes time.
+    collector: Option<Collector>,
+    /// Whether objects need a namespace that is there.
+    needs_namespaces: bool,
 }
 
 impl ModelServer {
@@ -108,12 +119,24 @@ impl ModelServer {
             changes: None,
             applied: BTreeMap::new(),
             cleared: BTreeSet::new(),
+            collector: None,
+            needs_namespaces: false,
         }
     }
 
     /// Gives Services addresses of these families from now on, and refuses those that are taken.
     pub fn give_addresses(&mut self, families: &[&'static str]) {
         self.addresses = Some(Addresses::new(families));
+    }
+
+    /// Lets the garbage collection take up to ten seconds from now on, by the time of [`Self::collect`], instead of none.
+    pub fn collect_later(&mut self, seed: u64) {
+        self.collector = Some(Collector::new(seed));
+    }
+
+    /// Refuses objects from now on whose namespace is not there, or is being deleted.
+    pub fn need_namespaces(&mut self) {
+        self.needs_namespaces = true;
     }
 
     /// Gives the objects that are made from now on uids of this range, so that no other server has the same.
@@ -213,6 +236,7 @@ impl ModelServer {
         name: &ObjectName,
         mut object: Value,
     ) -> Result<(), Refusal> {
+        self.is_in_namespace(kind, name)?;
         if self.objects.contains_key(&(kind, name.clone())) {
             return Err(Refusal::AlreadyExists);
         }
@@ -229,6 +253,16 @@ impl ModelServer {
         }
         self.store(kind, name, object);
         Ok(())
+    }
+
+    fn is_in_namespace(&self, kind: ResourceKind, name: &ObjectName) -> Result<(), Refusal> {
+        if !self.needs_namespaces || !kind.namespaced {
+            return Ok(());
+        }
+        let namespace = ObjectName::cluster(&*name.namespace);
+        let namespace = self.get(kinds::NAMESPACE, &namespace).ok_or(Refusal::NamespaceMissing)?;
+        let stays = namespace["metadata"]["deletionTimestamp"].is_null();
+        if stays { Ok(()) } else { Err(Refusal::NamespaceTerminating) }
     }
 
     /// Changes an object, as a user would; status too.
@@ -411,7 +445,13 @@ impl ModelServer {
         if !current["metadata"]["deletionTimestamp"].is_null() && added {
             return Err(Refusal::Invalid);
         }
+        if kind == kinds::ENDPOINT_SLICE && current["addressType"] != object["addressType"] {
+            return Err(Refusal::Invalid);
+        }
         let mut object = object;
+        if kind == kinds::SERVICE && self.addresses.is_some() {
+            addresses::keep(current, &mut object).ok_or(Refusal::Invalid)?;
+        }
         self.address(kind, name, &mut object)?;
         self.update(kind, name, object);
         Ok(())
@@ -456,6 +496,9 @@ impl ModelServer {
         self.version += 1;
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());
         let told = self.changes.is_some().then(|| object.clone());
+        if let Some(collector) = self.collector.as_mut().filter(|_| has_owners(&object)) {
+            collector.look_at(kind, name);
+        }
         let before = self.objects.insert((kind, name.clone()), object);
         let event = if before.is_some() { "MODIFIED" } else { "ADDED" };
         self.tell(event, kind, name, told);
@@ -479,11 +522,11 @@ impl ModelServer {
         let Some(gone) = self.objects.remove(&(kind, name.clone())) else { return };
         self.cleared.remove(&(kind, name.clone()));
         self.tell("DELETED", kind, name, Some(gone.clone()));
+        for status in [false, true] {
+            self.applied.remove(&(kind, name.clone(), status));
+        }
         let uid = gone["metadata"]["uid"].clone();
-        let owned = |object: &Value| {
-            let owners = object["metadata"]["ownerReferences"].as_array();
-            owners.is_some_and(|owners| owners.iter().any(|owner| owner["uid"] == uid))
-        };
+        let owned = |object: &Value| owners(object).any(|owner| owner["uid"] == uid);
         let owned: Vec<_> = self
             .objects
             .iter()
@@ -491,8 +534,30 @@ impl ModelServer {
             .map(|(key, _)| key.clone())
             .collect();
         for (kind, name) in owned {
-            // It was there a moment ago, under the same exclusive borrow.
-            self.delete(kind, &name).ok();
+            match &mut self.collector {
+                Some(collector) => collector.look_at(kind, &name),
+                // It was there a moment ago, under the same exclusive borrow.
+                None => self.delete(kind, &name).unwrap_or_default(),
+            }
+        }
+    }
+
+    /// The garbage collector does what is due: objects go of which no owner is there, and others lose the owners that are not. `now`
+    /// only rises, whatever the server's clock shows.
+    pub fn collect(&mut self, now: Duration) {
+        let Some(collector) = &mut self.collector else { return };
+        let due = collector.due(now);
+        if due.is_empty() {
+            return;
+        }
+        for (kind, name, owners) in collector::without_owners(&self.objects, due) {
+            if owners.is_empty() {
+                self.delete(kind, &name).unwrap_or_default();
+            } else {
+                let change =
+                    |object: &mut Value| object["metadata"]["ownerReferences"] = owners.into();
+                self.edit(kind, &name, change).unwrap_or_default();
+            }
         }
     }
 

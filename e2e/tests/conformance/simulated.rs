@@ -57,5 +57,7 @@ fn class(refusal: Refusal, action: &Action) -> Class {
         Refusal::Misfit if matches!(action, Action::Patch { .. }) => Class::Conflict,
         Refusal::Conflict => Class::Conflict,
         Refusal::Misfit | Refusal::Invalid => Class::Invalid,
+        Refusal::NamespaceMissing => Class::NamespaceMissing,
+        Refusal::NamespaceTerminating => Class::NamespaceTerminating,
     }
 }

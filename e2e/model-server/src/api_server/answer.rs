@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use fleet_api::{ObjectName, ResourceKind};
+use fleet_api::{ObjectName, ResourceKind, kinds};
 use http::{Method, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
@@ -58,6 +58,10 @@ pub(super) fn refused(
         Refusal::Conflict | Refusal::Misfit => {
             status(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", object)
         }
+        Refusal::NamespaceMissing => {
+            not_found(kinds::NAMESPACE, &ObjectName::cluster(&*name.namespace))
+        }
+        Refusal::NamespaceTerminating => status(StatusCode::FORBIDDEN, "Forbidden", object),
         Refusal::Invalid => {
             let cause = json!({ "reason": "FieldValueForbidden", "field": "metadata.finalizers" });
             let details = json!({ "name": name.name, "kind": kind.plural, "causes": [cause] });

@@ -63,6 +63,28 @@ impl Addresses {
     }
 }
 
+/// A changed Service keeps the address that it has; `None` where another one is asked for, which the server refuses.
+pub(super) fn keep(before: &Value, service: &mut Value) -> Option<()> {
+    let without = |service: &Value| {
+        service["spec"]["type"] == "ExternalName" || service["spec"]["clusterIP"].is_null()
+    };
+    if without(before) || service["spec"]["type"] == "ExternalName" {
+        return Some(());
+    }
+    let lacks = |spec: &Value, field: &str| {
+        spec[field].is_null() || spec[field] == "" || spec[field] == json!([])
+    };
+    for field in ["clusterIP", "clusterIPs"] {
+        if lacks(&service["spec"], field) {
+            service["spec"][field] = before["spec"][field].clone();
+        }
+    }
+    let first = |service: &Value| service["spec"]["clusterIPs"][0].clone();
+    let is_same = service["spec"]["clusterIP"] == before["spec"]["clusterIP"]
+        && first(service) == first(before);
+    is_same.then_some(())
+}
+
 /// The addresses of a Service.
 pub(super) fn of(service: &Value) -> Vec<String> {
     texts(&service["spec"]["clusterIPs"])

@@ -25,8 +25,6 @@ pub(crate) enum PortSet {
 }
 
 impl PortSet {
-    pub(crate) const ALL: [Self; 2] = [Self::Usual, Self::Other];
-
     /// Names and numbers.
     pub(crate) fn ports(self) -> [(&'static str, i64); 2] {
         match self {

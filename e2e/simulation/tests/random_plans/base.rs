@@ -111,6 +111,8 @@ fn create(server: &mut ModelServer, kind: ResourceKind, name: &ObjectName, objec
 pub(crate) fn hub(range: u16, members: usize) -> ModelServer {
     let mut hub = ModelServer::new(ClusterId::Hub);
     hub.number_uids(1000 + range);
+    hub.collect_later(1000 + u64::from(range));
+    hub.need_namespaces();
     for namespace in ["kube-system", SYSTEM_NAMESPACE, SHOP, TEAM] {
         create(&mut hub, kinds::NAMESPACE, &ObjectName::cluster(namespace), json!({}));
     }
@@ -137,7 +139,9 @@ fn member(at: usize) -> ModelServer {
     let mut server = ModelServer::new(ClusterId::Local);
     server.number_uids(u16::try_from(at).unwrap() + 1);
     server.give_addresses(&["IPv4"]);
-    for namespace in ["kube-system", SYSTEM_NAMESPACE, SHOP] {
+    server.collect_later(u64::try_from(at).unwrap() + 1);
+    server.need_namespaces();
+    for namespace in ["default", "kube-system", SYSTEM_NAMESPACE, SHOP] {
         create(&mut server, kinds::NAMESPACE, &ObjectName::cluster(namespace), json!({}));
     }
     if has_team(at) {

@@ -293,7 +293,14 @@ impl Env {
     fn pass(&mut self, to: Duration) {
         self.clock.advance(to.saturating_sub(self.now));
         self.now = self.now.max(to);
+        let before: Vec<_> = self.servers.0.iter().map(|it| it.changes().len()).collect();
         self.servers.set_time(self.now);
+        for (at, before) in before.into_iter().enumerate() {
+            if self.servers.0[at].changes().len() > before {
+                self.servers.0[at].sign(&Author::Other);
+                self.look(at, before);
+            }
+        }
     }
 
     /// Users have written something.

@@ -96,6 +96,7 @@ impl Servers {
     pub(crate) fn set_time(&mut self, now: Duration) {
         for server in &mut self.0 {
             server.model.set_now(wall(now, server.skew));
+            server.model.collect(now);
         }
     }
 
@@ -112,4 +113,101 @@ pub(crate) fn wall(now: Duration, skew: i64) -> Timestamp {
     let start = Timestamp::from_second(1_767_225_600).unwrap();
     let passed = SignedDuration::try_from(now).unwrap() + SignedDuration::from_secs(skew);
     start.checked_add(passed).unwrap()
+}
+
+#[cfg(test)]
+mod tests {
+    use fleet_accumulator::{ClusterId, ResourceVersion, Uid};
+    use fleet_api::kinds;
+    use fleet_model_server::Refusal;
+    use fleet_plan::{Action, Precondition, Step};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn server() -> ModelServer {
+        let mut server = ModelServer::new(ClusterId::Local);
+        server.give_addresses(&["IPv4"]);
+        server.need_namespaces();
+        server.collect_later(7);
+        let namespace = ObjectName::cluster("shop");
+        server.create(kinds::NAMESPACE, &namespace, json!({})).unwrap();
+        server
+    }
+
+    fn named(name: &str) -> ObjectName {
+        ObjectName::new("shop", name)
+    }
+
+    /// Replaces an object as an agent does.
+    fn replace(
+        server: &mut ModelServer,
+        kind: ResourceKind,
+        name: &str,
+        body: Value,
+    ) -> Result<(), Refusal> {
+        let metadata = &server.get(kind, &named(name)).unwrap()["metadata"];
+        let text = |field: &str| metadata[field].as_str().unwrap().to_owned();
+        let (uid, version) =
+            (Uid::from(text("uid")), ResourceVersion::from(text("resourceVersion")));
+        let at = Precondition { uid, version };
+        let action = Action::Replace { body: body.into(), at };
+        server.execute(&Step::new(ClusterId::Local, kind, named(name), action))
+    }
+
+    #[test]
+    fn what_no_server_accepts_is_refused() {
+        let mut server = server();
+        let slice = |family: &str| json!({ "metadata": { "name": "x", "namespace": "shop" }, "addressType": family, "endpoints": [] });
+        server.create(kinds::ENDPOINT_SLICE, &named("x"), slice("IPv4")).unwrap();
+        let changed = replace(&mut server, kinds::ENDPOINT_SLICE, "x", slice("IPv6"));
+        assert_eq!(changed, Err(Refusal::Invalid));
+
+        let service = |spec: Value| json!({ "metadata": { "name": "web", "namespace": "shop" }, "spec": spec });
+        server
+            .create(kinds::SERVICE, &named("web"), service(json!({ "type": "ClusterIP" })))
+            .unwrap();
+        let address = |server: &ModelServer| {
+            server.get(kinds::SERVICE, &named("web")).unwrap()["spec"]["clusterIP"].clone()
+        };
+        let before = address(&server);
+        let without = service(json!({ "type": "ClusterIP", "sessionAffinity": "None" }));
+        replace(&mut server, kinds::SERVICE, "web", without).unwrap();
+        assert_eq!(address(&server), before);
+        let other = service(json!({ "clusterIP": "10.96.0.99", "clusterIPs": ["10.96.0.99"] }));
+        assert_eq!(replace(&mut server, kinds::SERVICE, "web", other), Err(Refusal::Invalid));
+
+        let elsewhere = ObjectName::new("absent", "x");
+        let absent = server.create(kinds::SERVICE, &elsewhere, json!({}));
+        assert_eq!(absent, Err(Refusal::NamespaceMissing));
+        let hold =
+            |namespace: &mut Value| namespace["metadata"]["finalizers"] = json!(["kubernetes"]);
+        server.edit(kinds::NAMESPACE, &ObjectName::cluster("shop"), hold).unwrap();
+        server.delete(kinds::NAMESPACE, &ObjectName::cluster("shop")).unwrap();
+        let terminating = server.create(kinds::SERVICE, &named("late"), json!({}));
+        assert_eq!(terminating, Err(Refusal::NamespaceTerminating));
+    }
+
+    #[test]
+    fn what_has_no_owner_left_goes_after_a_while() {
+        let mut server = server();
+        let uid = |server: &ModelServer, name: &str| {
+            server.get(kinds::SERVICE, &named(name)).unwrap()["metadata"]["uid"].clone()
+        };
+        for owner in ["one", "two"] {
+            server.create(kinds::SERVICE, &named(owner), json!({ "spec": {} })).unwrap();
+        }
+        let owners = json!([{ "uid": uid(&server, "one") }, { "uid": uid(&server, "two") }]);
+        let slice = json!({ "metadata": { "ownerReferences": owners }, "addressType": "IPv4" });
+        server.create(kinds::ENDPOINT_SLICE, &named("x"), slice).unwrap();
+        server.delete(kinds::SERVICE, &named("one")).unwrap();
+        let is_there =
+            |server: &ModelServer| server.get(kinds::ENDPOINT_SLICE, &named("x")).is_some();
+        server.collect(Duration::from_secs(20));
+        assert!(is_there(&server));
+        server.delete(kinds::SERVICE, &named("two")).unwrap();
+        assert!(is_there(&server));
+        server.collect(Duration::from_secs(40));
+        assert!(!is_there(&server));
+    }
 }
