@@ -177,10 +177,22 @@ pub(crate) fn plan(random: &mut Random, members: usize, rounds: usize) -> Vec<Ac
     let imports = random.below(6) + 1;
     acts.extend((0..imports).map(|_| import(random)));
     acts.push(if random.once_in(3) { pass(random) } else { Act::Rest });
+    if random.once_in(2) {
+        acts.push(Act::Backup);
+    }
     let rounds = random.below(rounds) + 1;
     for _ in 0..rounds {
         for _ in 0..random.below(9) + 2 {
-            acts.push(act(random));
+            let act = act(random);
+            let refused = match act {
+                Act::Watch { process, how: Disturbance::Refuse(_), .. } => Some(process),
+                _ => None,
+            };
+            acts.push(act);
+            // The next process has never seen what this one is refused.
+            if let Some(process) = refused.filter(|_| random.once_in(2)) {
+                acts.push(Act::Restart { process });
+            }
             if !random.once_in(3) {
                 acts.push(pass(random));
             }

@@ -63,7 +63,11 @@ pub(crate) struct Effects([usize; Effect::ALL.len()]);
 
 impl Effects {
     pub(crate) fn count(&mut self, effect: Effect) {
-        self.0[effect as usize] += 1;
+        self.count_all(effect, 1);
+    }
+
+    pub(crate) fn count_all(&mut self, effect: Effect, count: usize) {
+        self.0[effect as usize] += count;
     }
 
     pub(crate) fn add(&mut self, other: &Self) {

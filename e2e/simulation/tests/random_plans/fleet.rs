@@ -13,6 +13,7 @@ use crate::hub::HubRole;
 use crate::member::MemberRole;
 use crate::process::Process;
 use crate::servers::HUB;
+use crate::watch::Watch;
 
 /// Processes of the hub agent: one leads, the other stands by.
 pub(crate) const HUB_PROCESSES: usize = 2;
@@ -183,14 +184,16 @@ impl Fleet {
     pub(crate) fn restart(&mut self, process: usize) {
         if process < HUB_PROCESSES {
             let now = self.env.now;
-            self.hubs[process].restart(HubRole::new(base::hub_settings()), now);
+            let refused = self.hubs[process].restart(HubRole::new(base::hub_settings()), now);
+            self.env.effects.count_all(Effect::NeverListed, refused);
             if self.hubs.iter().all(|hub| !hub.leads) {
                 self.hubs[process].lead(&mut self.env);
             }
         } else {
             let at = process - HUB_PROCESSES;
             let role = MemberRole::new(at, base::member_settings(at), self.env.clock.clone());
-            self.members[at].restart(role, self.env.now);
+            let refused = self.members[at].restart(role, self.env.now);
+            self.env.effects.count_all(Effect::NeverListed, refused);
             self.members[at].lead(&mut self.env);
         }
         self.stir();
@@ -226,19 +229,21 @@ impl Fleet {
             it.has_changed();
             let watches = it.watches();
             let count = watches.len();
+            if *how == Disturbance::Lose {
+                // Most kinds have few events.
+                watches.iter_mut().skip(watch % 3).step_by(3).for_each(Watch::lose_event);
+                return self.stir();
+            }
             let watch = &mut watches[watch % count];
             if watch.server != crate::watch::PROVIDED {
                 match how {
                     Disturbance::Silence(time) => watch.silent_until = now + *time,
-                    Disturbance::Lose => watch.lose_event(),
+                    Disturbance::Lose => {}
                     Disturbance::Relist => watch.relist(),
                     Disturbance::Interrupt => watch.interrupt(),
                     Disturbance::Refuse(time) => {
                         env.effects.count(Effect::Refused);
-                        if watch.is_pending() {
-                            env.effects.count(Effect::NeverListed);
-                        }
-                        watch.is_refused(now, now + *time);
+                        watch.refuse(now, now + *time);
                     }
                 }
             }
@@ -284,7 +289,7 @@ impl Fleet {
 pub(crate) enum Disturbance {
     /// It shows nothing for this time.
     Silence(Duration),
-    /// It loses an event, and lists again later.
+    /// It loses an event, as every third watch of the process does from this one on, and lists again later.
     Lose,
     Relist,
     Interrupt,

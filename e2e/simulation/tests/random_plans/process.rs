@@ -500,14 +500,15 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
         self.stand_by();
     }
 
-    /// A new process takes its place, without a memory. Its watches fare as those of the one before.
-    pub(crate) fn restart(&mut self, role: R, now: Duration) {
+    /// A new process takes its place, without a memory. Its watches fare as those of the one before. Returns how many are refused.
+    pub(crate) fn restart(&mut self, role: R, now: Duration) -> usize {
         let (name, skew) = (std::mem::take(&mut self.name), self.skew);
         let before = std::mem::take(&mut self.watches);
         *self = Self { skew, ..Self::new(name, role) };
         for (watch, before) in self.watches.iter_mut().zip(&before) {
             watch.fares_as(before, now);
         }
+        self.watches.iter().filter(|watch| watch.is_refused()).count()
     }
 }
 

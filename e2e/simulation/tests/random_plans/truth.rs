@@ -56,8 +56,11 @@ pub(crate) struct Truth {
     /// Services with a preference.
     pub(crate) preferred: BTreeSet<(usize, Option<usize>)>,
     /// Members and Services whose drain or preference was lost with the hub: importers keep these.
-    lost_drains: BTreeMap<usize, Drain>,
+    lost_drains: Vec<(usize, Drain)>,
     lost_preferences: BTreeSet<usize>,
+    /// The same of those that have ended since the last rest: importers may not have read that.
+    ended_drains: Vec<(usize, Drain)>,
+    ended_preferences: BTreeSet<usize>,
     /// What users have written of the kinds of traffic, by server.
     pub(crate) traffic: BTreeMap<(usize, ResourceKind, ObjectName), Value>,
     /// Counts endpoints that were ever made.
@@ -76,10 +79,32 @@ impl Truth {
         OfHub { drained: self.drained.clone(), preferred: preferred.copied().collect() }
     }
 
+    /// A drain of a member ends, or another one takes its place. Returns whether there was one.
+    pub(crate) fn end_drain(&mut self, member: usize) -> bool {
+        let ended = self.drained.remove(&member).map(|drain| (member, drain));
+        self.ended_drains.extend(ended);
+        ended.is_some()
+    }
+
+    /// A preference ends.
+    pub(crate) fn end_preference(&mut self, service: usize, member: Option<usize>) {
+        if self.preferred.remove(&(service, member)) && member.is_none() {
+            self.ended_preferences.insert(service);
+        }
+    }
+
+    /// All importers have read what there is.
+    pub(crate) fn is_at_rest(&mut self) {
+        self.ended_drains.clear();
+        self.ended_preferences.clear();
+    }
+
     /// The hub has another store.
     pub(crate) fn replace_hub(&mut self, restored: OfHub) {
         let lost = std::mem::replace(&mut self.drained, restored.drained);
         self.lost_drains.extend(lost);
+        self.lost_drains.append(&mut self.ended_drains);
+        self.lost_preferences.append(&mut self.ended_preferences);
         let lost = self.preferred.iter().filter(|(_, member)| member.is_none());
         self.lost_preferences.extend(lost.map(|(service, _)| *service));
         self.preferred.retain(|(_, member)| member.is_some());
@@ -103,8 +128,9 @@ impl Truth {
 
     /// Whether an exporter is drained of a Service, in part at least, or was when the hub was lost.
     pub(crate) fn is_drained(&self, service: usize, exporter: usize) -> bool {
-        let drains = self.drained.get(&exporter).into_iter().chain(self.lost_drains.get(&exporter));
-        drains.into_iter().any(|drain| drain.concerns(service))
+        let drains = self.drained.iter().map(|(member, drain)| (*member, *drain));
+        let mut drains = drains.chain(self.lost_drains.iter().copied());
+        drains.any(|(member, drain)| member == exporter && drain.concerns(service))
     }
 
     /// Whether other members have nothing of an exporter to use, where they have anything else.

@@ -77,7 +77,8 @@ pub(crate) trait Viewing {
     fn remove(&mut self, name: &ObjectName);
     fn names(&self) -> Vec<ObjectName>;
     fn version_of(&self, name: &ObjectName) -> Option<(String, u64)>;
-    fn mark(&mut self, state: SourceState, settled: bool, settling: bool);
+    /// `listed` is whether it was ever listed.
+    fn mark(&mut self, state: SourceState, listed: bool, settled: bool, settling: bool);
 }
 
 pub(crate) struct Seen<T: Tracked>(pub(crate) View<T>);
@@ -109,8 +110,9 @@ impl<T: Tracked> Viewing for Seen<T> {
         Some((object.uid.to_string(), object.version.to_string().parse().ok()?))
     }
 
-    fn mark(&mut self, state: SourceState, settled: bool, settling: bool) {
+    fn mark(&mut self, state: SourceState, listed: bool, settled: bool, settling: bool) {
         let view = std::mem::take(&mut self.0).in_state(state).settling(settling);
+        let view = if listed { view } else { view.unlisted() };
         self.0 = if settled { view.calmed() } else { view.unsettled() };
     }
 }
@@ -134,6 +136,7 @@ pub(crate) struct Watch {
     narrow: Narrow,
     seen: Box<dyn Viewing>,
     standing: Standing,
+    has_listed: bool,
     /// The next thing that it does is a list.
     must_list: bool,
     /// The list follows a failure: what it lacks may be missing for a moment only.
@@ -180,6 +183,7 @@ impl Watch {
             narrow,
             seen,
             standing: Standing::Pending,
+            has_listed: false,
             must_list: true,
             after_failure: true,
             life: 0,
@@ -243,7 +247,7 @@ impl Watch {
         self.silent_until = before.silent_until;
         self.loses = before.loses;
         if before.standing == Standing::Refused && now < before.silent_until {
-            self.is_refused(now, before.silent_until);
+            self.refuse(now, before.silent_until);
         }
     }
 
@@ -270,13 +274,12 @@ impl Watch {
         true
     }
 
-    /// Whether it has not listed anything yet.
-    pub(crate) fn is_pending(&self) -> bool {
-        self.standing == Standing::Pending
+    pub(crate) fn is_refused(&self) -> bool {
+        self.standing == Standing::Refused
     }
 
     /// The server refuses it until then.
-    pub(crate) fn is_refused(&mut self, now: Duration, until: Duration) {
+    pub(crate) fn refuse(&mut self, now: Duration, until: Duration) {
         self.standing = Standing::Refused;
         self.interrupt();
         self.settled_at = None;
@@ -405,6 +408,7 @@ impl Watch {
         self.must_list = false;
         (self.has_missed, self.list_at) = (false, None);
         self.standing = Standing::Live;
+        self.has_listed = true;
         went_back
     }
 
@@ -425,7 +429,7 @@ impl Watch {
                 && !self.after_failure
                 && self.standing == Standing::Live);
         let is_settling = self.settling_until.is_some_and(|until| now < until);
-        self.seen.mark(state, is_settled, is_settling);
+        self.seen.mark(state, self.has_listed, is_settled, is_settling);
     }
 }
 
@@ -455,5 +459,6 @@ pub(crate) fn provide(watch: &mut Watch, decoder: &Decoder, documents: &[(String
     watch.must_list = false;
     watch.after_failure = false;
     watch.standing = Standing::Live;
+    watch.has_listed = true;
     watch.show(Duration::ZERO);
 }

@@ -97,6 +97,7 @@ impl World {
                 let takes = Duration::from_secs(over.unsigned_abs()) + REST_BEFORE;
                 let done = self.fleet.env.now + takes;
                 let drain = Drain { service: *service, percent: *percent, done };
+                self.truth.end_drain(*member);
                 self.truth.drained.insert(*member, drain);
             }
             Act::Undrain { member } => self.undrain(*member),
@@ -333,7 +334,7 @@ impl World {
     }
 
     fn undrain(&mut self, member: usize) {
-        if self.truth.drained.remove(&member).is_some() {
+        if self.truth.end_drain(member) {
             self.drain(member, Vec::new());
         }
     }
@@ -356,7 +357,7 @@ impl World {
         let server = member.map_or(HUB, |member| member + 1);
         let model = &mut self.fleet.env.servers.0[server].model;
         model.delete(kinds::SERVICE_TRAFFIC, &object_name(service)).ok();
-        self.truth.preferred.remove(&(service, member));
+        self.truth.end_preference(service, member);
         self.note_traffic(server, kinds::SERVICE_TRAFFIC, object_name(service));
     }
 
@@ -494,6 +495,7 @@ impl World {
         }
         self.since_rest = (0, all);
         self.is_replaced = false;
+        self.truth.is_at_rest();
         if self.truth.is_plain() {
             self.rests.push(self.fleet.env.servers.number());
         }
