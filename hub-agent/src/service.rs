@@ -191,6 +191,9 @@ fn withdraw(state: &ServiceState<'_>, plan: &mut Plan) {
     let Some(import) = state.import else {
         return release_all(state, None, plan);
     };
+    if let Some(import) = state.live_import().filter(|_| state.is_being_rebuilt) {
+        return status::unlist(state, import, plan);
+    }
     if let Some(gone) = released.or_else(|| status::withdraw(import, plan)) {
         release_all(state, Some(gone), plan);
     }

@@ -1,10 +1,10 @@
 //! The ServiceImport and its status, and the condition `Conflict` of the exports.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fleet_accumulator::Object;
 use fleet_api::conditions::{self, reasons};
-use fleet_api::{events, finalizers};
+use fleet_api::{ServiceImportStatus, events, finalizers};
 use fleet_model::objects::ServiceImport;
 use fleet_model::steps::HUB;
 use fleet_plan::conditions::{Wanted, apply, find};
@@ -112,6 +112,19 @@ pub(super) fn withdraw(import: &Object<ServiceImport>, plan: &mut Plan) -> Optio
     }
     let deleted = plan.push(HUB.delete(import));
     import.meta.finalizers.is_empty().then_some(deleted)
+}
+
+/// Releases exports that are being deleted from a ServiceImport that stays, since exporters may be absent. Their members may be about to
+/// make them again, and the hub is not rebuilt before they have.
+pub(super) fn unlist(state: &ServiceState<'_>, import: &Object<ServiceImport>, plan: &mut Plan) {
+    let leaving: BTreeSet<_> = state.terminating_exports().map(|export| export.member).collect();
+    let mut status = ServiceImportStatus::clone(&import.status);
+    status.clusters.retain(|listed| !leaving.contains(listed.cluster.as_str()));
+    let written =
+        (status != *import.status).then(|| plan.push(HUB.status(import, &status).stage("resolve")));
+    for step in release_exports(state) {
+        plan.push(step.after(written));
+    }
 }
 
 /// The removals of the hub's finalizer from exports that are being deleted. They have to wait until the

@@ -97,6 +97,24 @@ fn nothing_is_deleted_before_the_hub_is_rebuilt() {
     assert!(world.import().is_none() && world.copies().is_empty());
 }
 
+/// Its member makes an export again that it has deleted, for a Service that was made anew for example. The hub is not rebuilt before
+/// that has happened, so it cannot wait for the end of that.
+#[test]
+fn the_only_export_can_be_made_again_while_the_hub_is_being_rebuilt() {
+    let mut world = World::shared();
+    world.controller.settings.traffic = true;
+    phase(&mut world, Some("Rebuilding"));
+    let copies = world.copies();
+    world.delete_export("a");
+    world.settle();
+    assert!(!world.exists(kinds::INTERNAL_SERVICE_EXPORT, &of_shop("a")));
+    assert!(world.clusters().is_empty() && world.copies() == copies);
+    world.export("a", 80);
+    world.settle();
+    assert_eq!((world.clusters(), world.conflict("a")), (vec!["a"], "False"));
+    assert_eq!(world.copies(), copies);
+}
+
 /// A live exporter that withdraws something is not waited for: importers would have dead endpoints meanwhile.
 #[test]
 fn copies_of_what_an_exporter_deletes_go_while_the_hub_is_being_rebuilt() {
