@@ -126,7 +126,7 @@ conformance: ## Run the conformance suite of the MCS API (SUITE=PROGRAM) against
 	@$(target)/demo/fleet-conformance '$(SUITE)'
 
 # Outside `make test` and CI. The release is built once, from its commit, into the cache of the control planes.
-upgrade: ## Upgrade a fleet from the last release and roll it back, in every order (20 minutes)
+upgrade: ## Upgrade a fleet from the last release and roll it back, in every order (half an hour)
 	@.ci/need rust git control-plane helm
 	$(CARGO) build --profile demo --locked -p hub-agent -p member-agent -p fleet-upgrade
 	@$(target)/demo/fleet-upgrade --report $(target)/upgrade.md
