@@ -370,10 +370,8 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
         }
         if server == crate::servers::HUB && env.is_cut(&self.name) {
             env.effects.count(Effect::Cut);
-        } else {
-            if let Some(effect) = effect(fate) {
-                env.effects.count(effect);
-            }
+        } else if let Some(effect) = effect(fate) {
+            env.effects.count(effect);
         }
         match fate {
             Fate::Dead(Moment::Before | Moment::UnderWay) => {

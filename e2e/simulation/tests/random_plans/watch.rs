@@ -136,7 +136,8 @@ pub(crate) struct Watch {
     narrow: Narrow,
     seen: Box<dyn Viewing>,
     standing: Standing,
-    has_listed: bool,
+    /// How many lists it has had.
+    lists: usize,
     /// The next thing that it does is a list.
     must_list: bool,
     /// The list follows a failure: what it lacks may be missing for a moment only.
@@ -150,12 +151,19 @@ pub(crate) struct Watch {
     settling_until: Option<Duration>,
     /// It shows nothing until then.
     pub(crate) silent_until: Duration,
-    /// It loses the next event that concerns it.
-    loses: bool,
-    /// It has lost one that no list has shown yet.
-    has_missed: bool,
+    loss: Loss,
     /// When it lists again for that.
     list_at: Option<Duration>,
+}
+
+/// Whether a watch loses an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Loss {
+    None,
+    /// The next one that concerns it.
+    Next,
+    /// It has lost one that no list has shown yet.
+    Missed,
 }
 
 /// What a watch has shown.
@@ -183,7 +191,7 @@ impl Watch {
             narrow,
             seen,
             standing: Standing::Pending,
-            has_listed: false,
+            lists: 0,
             must_list: true,
             after_failure: true,
             life: 0,
@@ -193,8 +201,7 @@ impl Watch {
             settled_at: None,
             settling_until: None,
             silent_until: Duration::ZERO,
-            loses: false,
-            has_missed: false,
+            loss: Loss::None,
             list_at: None,
         }
     }
@@ -220,12 +227,14 @@ impl Watch {
 
     /// It loses the next event that concerns it.
     pub(crate) fn lose_event(&mut self) {
-        self.loses = true;
+        if self.loss == Loss::None {
+            self.loss = Loss::Next;
+        }
     }
 
     /// Whether it has lost an event, and goes on as if nothing had happened.
     pub(crate) fn has_just_missed(&self) -> bool {
-        self.has_missed && self.list_at.is_none()
+        self.loss == Loss::Missed && self.list_at.is_none()
     }
 
     /// What it has lost comes to light then.
@@ -236,16 +245,16 @@ impl Watch {
     /// What is broken about it is mended.
     pub(crate) fn mend(&mut self) {
         self.silent_until = Duration::ZERO;
-        self.loses = false;
-        if self.has_missed {
-            self.must_list = true;
+        match self.loss {
+            Loss::Missed => self.must_list = true,
+            Loss::None | Loss::Next => self.loss = Loss::None,
         }
     }
 
     /// A new process watches in the place of another: what lies between it and the server is as before.
     pub(crate) fn fares_as(&mut self, before: &Self, now: Duration) {
         self.silent_until = before.silent_until;
-        self.loses = before.loses;
+        self.loss = if before.loss == Loss::Next { Loss::Next } else { Loss::None };
         if before.standing == Standing::Refused && now < before.silent_until {
             self.refuse(now, before.silent_until);
         }
@@ -254,7 +263,7 @@ impl Watch {
     /// Whether it does not show what its server has had for some time, or may not.
     pub(crate) fn is_late(&self, server: &Server, now: Duration) -> bool {
         self.standing != Standing::Live
-            || self.has_missed
+            || self.loss == Loss::Missed
             || (now < self.silent_until
                 && server
                     .changes()
@@ -332,7 +341,7 @@ impl Watch {
         let mut shown = Shown::default();
         self.must_list |= self.list_at.is_some_and(|at| at <= now);
         if self.must_list || self.life != server.life {
-            shown.missed = self.has_missed;
+            shown.missed = self.loss == Loss::Missed;
             shown.went_back = self.list(server, decoder, now);
         } else {
             shown.version = self.follow(server, decoder, most);
@@ -366,8 +375,8 @@ impl Watch {
             }
             left -= 1;
             self.newest = self.newest.max(change.version);
-            if std::mem::take(&mut self.loses) {
-                self.has_missed = true;
+            if self.loss == Loss::Next {
+                self.loss = Loss::Missed;
                 continue;
             }
             newest = Some(change.version);
@@ -406,9 +415,12 @@ impl Watch {
         self.life = server.life;
         self.cursor = server.changes().len();
         self.must_list = false;
-        (self.has_missed, self.list_at) = (false, None);
+        if self.loss == Loss::Missed {
+            self.loss = Loss::None;
+        }
+        self.list_at = None;
         self.standing = Standing::Live;
-        self.has_listed = true;
+        self.lists += 1;
         went_back
     }
 
@@ -429,7 +441,7 @@ impl Watch {
                 && !self.after_failure
                 && self.standing == Standing::Live);
         let is_settling = self.settling_until.is_some_and(|until| now < until);
-        self.seen.mark(state, self.has_listed, is_settled, is_settling);
+        self.seen.mark(state, self.lists > 0, is_settled, is_settling);
     }
 }
 
@@ -459,6 +471,6 @@ pub(crate) fn provide(watch: &mut Watch, decoder: &Decoder, documents: &[(String
     watch.must_list = false;
     watch.after_failure = false;
     watch.standing = Standing::Live;
-    watch.has_listed = true;
+    watch.lists += 1;
     watch.show(Duration::ZERO);
 }
