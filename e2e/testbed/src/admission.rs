@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use fleet_api::kinds;
 use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
-use kube::api::DeleteParams;
+use kube::api::{DeleteParams, DynamicObject, PostParams};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::apply::apply;
 use crate::cluster::Cluster;
 use crate::objects::api;
-use crate::policies::wait_refused;
+use crate::wait::wait_until;
 
 const API_VERSION: &str = "admissionregistration.k8s.io/v1";
 const NAMESPACE: &str = "default";
@@ -75,4 +75,20 @@ where
     let all: Api<K> = Api::all(cluster.client());
     all.delete(name, &DeleteParams::default()).await?;
     Ok(())
+}
+
+/// Waits until the making of an object would be refused with these words; it is tried, and changes nothing.
+pub(super) async fn wait_refused(
+    what: &str,
+    api: &Api<DynamicObject>,
+    object: &DynamicObject,
+    words: &str,
+) -> Result<()> {
+    let params = PostParams { dry_run: true, ..PostParams::default() };
+    wait_until(what, DEADLINE, async || match api.create(&params, object).await {
+        Ok(_) => Ok(false),
+        Err(kube::Error::Api(status)) if status.message.contains(words) => Ok(true),
+        Err(error) => Err(error).with_context(|| format!("try what {words} refuses")),
+    })
+    .await
 }

@@ -16,7 +16,7 @@ use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::admission::DEADLINE;
+use super::admission::{DEADLINE, wait_refused};
 use super::apply::apply;
 use super::client::client;
 use super::cluster::Cluster;
@@ -252,20 +252,4 @@ async fn export_of(hub: &Cluster, member: &str) -> Result<(Api<DynamicObject>, D
         } },
     });
     Ok((exports, serde_json::from_value(export)?))
-}
-
-/// Waits until the making of an object would be refused with these words; it is tried, and changes nothing.
-pub(super) async fn wait_refused(
-    what: &str,
-    api: &Api<DynamicObject>,
-    object: &DynamicObject,
-    words: &str,
-) -> Result<()> {
-    let params = PostParams { dry_run: true, ..PostParams::default() };
-    wait_until(what, DEADLINE, async || match api.create(&params, object).await {
-        Ok(_) => Ok(false),
-        Err(kube::Error::Api(status)) if status.message.contains(words) => Ok(true),
-        Err(error) => Err(error).with_context(|| format!("try what {words} refuses")),
-    })
-    .await
 }

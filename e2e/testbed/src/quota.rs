@@ -7,8 +7,8 @@ use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
+use super::admission::wait_refused;
 use super::apply::apply;
-use super::policies::wait_refused;
 use crate::objects::api;
 
 const MEMBER_QUOTA: &str = include_str!("../../../charts/hub-agent/member-quota.yaml");

@@ -33,7 +33,7 @@ pub struct ClientSet {
     pub fresh: Client,
     /// The server, for messages.
     pub url: String,
-    /// Whether its certificate is verified; a flag or a kubeconfig may say that it is not.
+    /// Whether its certificate is verified; a flag or a kubeconfig may rule that out.
     pub is_verified: bool,
     /// What all of them send, and what the server thinks of it.
     pub credential: Credential,
