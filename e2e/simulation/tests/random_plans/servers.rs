@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use fleet_api::{ObjectName, ResourceKind};
+use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_model_server::{Change, ModelServer};
 use fleet_oracle::requests::Author;
 use jiff::{SignedDuration, Timestamp};
@@ -40,6 +40,12 @@ impl Server {
         self.model.remember();
         self.authors.clear();
         self.numbers.clear();
+    }
+
+    /// By which its cluster is known, whichever of its stores this is.
+    pub(crate) fn identity(&self) -> Option<String> {
+        let system = self.model.get(kinds::NAMESPACE, &ObjectName::cluster("kube-system"))?;
+        system["metadata"]["uid"].as_str().map(str::to_owned)
     }
 
     pub(crate) fn changes(&self) -> &[Change] {
@@ -118,7 +124,6 @@ pub(crate) fn wall(now: Duration, skew: i64) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use fleet_accumulator::{ClusterId, ResourceVersion, Uid};
-    use fleet_api::kinds;
     use fleet_model_server::Refusal;
     use fleet_plan::{Action, Precondition, Step};
     use serde_json::{Value, json};

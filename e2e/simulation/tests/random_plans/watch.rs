@@ -142,6 +142,8 @@ pub(crate) struct Watch {
     must_list: bool,
     /// The list follows a failure: what it lacks may be missing for a moment only.
     after_failure: bool,
+    /// The server's, as of the last list.
+    identity: Option<String>,
     life: u32,
     cursor: usize,
     newest: u64,
@@ -194,6 +196,7 @@ impl Watch {
             lists: 0,
             must_list: true,
             after_failure: true,
+            identity: None,
             life: 0,
             cursor: 0,
             newest: 0,
@@ -404,7 +407,11 @@ impl Watch {
         for (name, object) in listed {
             self.seen.put(decoder, (self.server, server.life), name, object);
         }
-        let went_back = server.model.version() < self.newest;
+        // A store that was restored after another one was lost is of another cluster, whatever its version: agents see that by uids.
+        let identity = server.identity();
+        let is_another = self.identity.is_some() && self.identity != identity;
+        self.identity = identity;
+        let went_back = is_another || server.model.version() < self.newest;
         if went_back {
             self.settling_until = Some(now + SETTLING_FOR);
         }
