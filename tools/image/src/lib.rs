@@ -4,6 +4,7 @@
 //! - [`oci`]: configuration, manifest and index for one or more architectures, as an image layout in one tar. `docker load`,
 //!   `ctr images import`, `skopeo copy oci-archive:` and `kind load image-archive` read it.
 //! - [`sbom`]: software bill of materials of programs, as `CycloneDX`; [`bills`]: those of this workspace.
+//! - [`inputs`]: what images are made of, as options of the programs.
 //! - [`certificates`]: Mozilla's root certificates, for the images.
 //! - [`reference`]: which names repositories and tags may have.
 //! - [`chart`]: Helm charts as packages.
@@ -13,13 +14,12 @@
 //! All of it is reproducible: the same programs give the same bytes, independent of time, user and file order. Only signatures
 //! differ each time.
 
-use std::path::PathBuf;
-
 pub mod bills;
 pub mod blobs;
 pub mod certificates;
 pub mod chart;
 pub mod digest;
+pub mod inputs;
 pub mod layer;
 pub mod layout;
 pub mod oci;
@@ -27,12 +27,3 @@ pub mod reference;
 pub mod release;
 pub mod sbom;
 pub mod signature;
-
-/// Parses an architecture and the folder of its programs, as `amd64=FOLDER`.
-///
-/// # Errors
-/// If the text has another form.
-pub fn by_architecture(text: &str) -> Result<(String, PathBuf), String> {
-    let (architecture, folder) = text.split_once('=').ok_or("must be of the form amd64=FOLDER")?;
-    Ok((architecture.to_owned(), folder.into()))
-}

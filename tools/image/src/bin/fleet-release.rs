@@ -8,14 +8,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Parser, Subcommand};
-use fleet_image::bills::Bills;
 use fleet_image::chart::DEFAULT_REPOSITORY;
-use fleet_image::layer::File;
-use fleet_image::oci::{CERTIFICATES, Origin};
+use fleet_image::inputs::Inputs;
 use fleet_image::release::{PROGRAMS, Release, Signed, Sources};
-use fleet_image::sbom::Part;
 use fleet_image::signature::{Documents, Key, Signatures};
-use fleet_image::{by_architecture, certificates, reference};
+use fleet_image::{certificates, reference};
 
 /// Charts that are released.
 const CHARTS: [&str; 2] = ["hub-agent", "member-agent"];
@@ -65,27 +62,14 @@ struct Check {
 struct Assemble {
     #[command(flatten)]
     published: Published,
-    /// Architecture and folder of its programs, as `amd64=FOLDER`; may be repeated
-    #[arg(long = "programs", value_parser = by_architecture, required = true)]
-    programs: Vec<(String, PathBuf)>,
-    /// What is linked into the programs and is no crate, as `NAME@VERSION`; may be repeated
-    #[arg(long = "part", value_parser = Part::parse)]
-    parts: Vec<Part>,
+    #[command(flatten)]
+    inputs: Inputs,
     /// Folder of the charts
     #[arg(long, default_value = "charts")]
     charts: PathBuf,
     /// Licence that the CLI is packed with
     #[arg(long, default_value = "LICENSE")]
     license: PathBuf,
-    /// File with the certificates that verify servers unless a program is configured with others; Mozilla's by default
-    #[arg(long)]
-    certificates: Option<PathBuf>,
-    /// Commit of the source
-    #[arg(long)]
-    revision: Option<String>,
-    /// URL of the source
-    #[arg(long)]
-    source: Option<String>,
     /// Output folder, which must not exist
     #[arg(long)]
     out: PathBuf,
@@ -162,23 +146,17 @@ fn run(command: &Command) -> Result<()> {
 fn assemble(args: &Assemble) -> Result<()> {
     let version = env!("CARGO_PKG_VERSION");
     reference::tag(version).map_err(|why| anyhow!(why))?;
-    let own = args.certificates.is_none();
-    let certificates = certificates::of(args.certificates.as_deref())?;
-    let architectures = args.programs.iter().map(|(architecture, _)| architecture.as_str());
-    let bills = Bills::read(architectures, args.parts.clone(), own)?;
+    let certificates = args.inputs.certificates()?;
+    let bills = args.inputs.bills()?;
     let programs = PROGRAMS.iter().map(|program| Ok((*program, bills.of(&[program])?)));
     let sources = Sources {
         version: version.to_owned(),
         licenses: env!("CARGO_PKG_LICENSE").to_owned(),
         license: read(&args.license)?,
         repository: args.published.repository.clone(),
-        origin: Origin { revision: args.revision.clone(), source: args.source.clone() },
-        certificates: File {
-            path: CERTIFICATES.to_owned(),
-            bytes: certificates,
-            executable: false,
-        },
-        programs: args.programs.clone(),
+        origin: args.inputs.origin(),
+        certificates,
+        programs: args.inputs.programs.clone(),
         charts: CHARTS.map(|name| args.charts.join(name)).to_vec(),
         bills: programs.collect::<Result<_>>()?,
         bill: bills.of(&PROGRAMS)?,
