@@ -34,6 +34,17 @@ fn rebuilding() -> World {
     world
 }
 
+/// A hub that is being rebuilt, whose members share a Service, after its only export was deleted; and the copies before that.
+fn only_export_deleted() -> (World, Vec<String>) {
+    let mut world = World::shared();
+    world.controller.settings.traffic = true;
+    phase(&mut world, Some("Rebuilding"));
+    let copies = world.copies();
+    world.delete_export("a");
+    world.settle();
+    (world, copies)
+}
+
 /// First come is not first served: who had the ports has them again.
 #[test]
 fn the_ports_of_a_service_are_those_that_were_in_force() {
@@ -82,12 +93,7 @@ fn a_conflict_is_decided_when_the_hub_is_rebuilt() {
 /// What a backup has and its members have withdrawn since goes when the hub is rebuilt.
 #[test]
 fn nothing_is_deleted_before_the_hub_is_rebuilt() {
-    let mut world = World::shared();
-    world.controller.settings.traffic = true;
-    phase(&mut world, Some("Rebuilding"));
-    let copies = world.copies();
-    world.delete_export("a");
-    world.settle();
+    let (mut world, copies) = only_export_deleted();
     assert_eq!(world.copies(), copies);
     assert!(world.import().is_some());
     phase(&mut world, Some("Settled"));
@@ -101,12 +107,7 @@ fn nothing_is_deleted_before_the_hub_is_rebuilt() {
 /// that has happened, so it cannot wait for the end of that.
 #[test]
 fn the_only_export_can_be_made_again_while_the_hub_is_being_rebuilt() {
-    let mut world = World::shared();
-    world.controller.settings.traffic = true;
-    phase(&mut world, Some("Rebuilding"));
-    let copies = world.copies();
-    world.delete_export("a");
-    world.settle();
+    let (mut world, copies) = only_export_deleted();
     assert!(!world.exists(kinds::INTERNAL_SERVICE_EXPORT, &of_shop("a")));
     assert!(world.clusters().is_empty() && world.copies() == copies);
     world.export("a", 80);
