@@ -7,7 +7,7 @@
 //! What is handed over is public: the key never leaves the member, and the certificate is of no use without it. It is valid for a
 //! day, and allows nothing but to request tokens of the member's account.
 
-mod request;
+pub mod request;
 
 use std::path::Path;
 use std::process::ExitCode;

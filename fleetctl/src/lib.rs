@@ -13,7 +13,7 @@
 
 pub mod access;
 mod agent_version;
-mod approval;
+pub mod approval;
 pub mod args;
 pub mod cause;
 mod controllers;

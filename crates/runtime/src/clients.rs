@@ -36,7 +36,7 @@ pub use error::ClientError;
 pub use hub::{
     CONFIG_PATH, HUB_CERTIFICATE_AUTHORITY, HUB_KUBE_HEADER, HUB_SERVER_URL, HubSettings,
 };
-pub use pem::certificates_to_pem;
+pub use pem::{certificates_from_pem, certificates_to_pem};
 pub use token::TokenFile;
 
 /// Clients for the own cluster: `kubeconfig` (the flag), else as [`local`].

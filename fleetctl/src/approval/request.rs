@@ -27,7 +27,7 @@ pub(super) fn name(member: &str) -> String {
 }
 
 /// A member's request, PEM.
-pub(super) fn make(member: &str, key: &KeyPair) -> Result<String> {
+pub fn make(member: &str, key: &KeyPair) -> Result<String> {
     let mut params = CertificateParams::new(Vec::new())?;
     params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, user(member));
@@ -35,7 +35,7 @@ pub(super) fn make(member: &str, key: &KeyPair) -> Result<String> {
 }
 
 /// The object that the member's administrator hands over, and the hub's administrator creates.
-pub(super) fn object(member: &str, pem: &str) -> Value {
+pub fn object(member: &str, pem: &str) -> Value {
     json!({
         "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
         "metadata": { "name": name(member) },
@@ -50,7 +50,7 @@ pub(super) fn object(member: &str, pem: &str) -> Value {
 ///
 /// # Errors
 /// If it is not a request for this member's user and for nothing else: another user could be anybody on the hub.
-pub(super) fn check(member: &str, object: &Value) -> Result<String> {
+pub fn check(member: &str, object: &Value) -> Result<String> {
     let encoded =
         object["spec"]["request"].as_str().context("this is no request of fleetctl join")?;
     let encoded: String = encoded.split_whitespace().collect();

@@ -6,12 +6,11 @@ use base64::Engine;
 use http::Uri;
 use http::header::{HeaderName, HeaderValue};
 use kube::config::Config;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
 
 use super::address::{require_encryption, shown};
 use super::error::ClientError;
 use super::headers;
+use super::pem::certificates_from_pem;
 
 /// Environment variable with the base URL of the hub's API server.
 pub const HUB_SERVER_URL: &str = "HUB_SERVER_URL";
@@ -87,14 +86,7 @@ fn roots(encoded: &str) -> Result<Vec<Vec<u8>>, String> {
     let pem = base64::engine::general_purpose::STANDARD
         .decode(compact)
         .map_err(|error| format!("not base64: {error}"))?;
-    let roots = CertificateDer::pem_slice_iter(&pem)
-        .map(|cert| cert.map(|der| der.to_vec()))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| format!("not PEM: {error}"))?;
-    if roots.is_empty() {
-        return Err("no certificate in it".to_owned());
-    }
-    Ok(roots)
+    certificates_from_pem(&pem)
 }
 
 #[cfg(test)]

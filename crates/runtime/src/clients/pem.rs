@@ -1,6 +1,9 @@
 //! Certificates as text.
 
+use fleet_accumulator::one_line;
 use pem::{EncodeConfig, LineEnding, Pem};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::{Error, PemObject};
 
 /// DER certificates as PEM, one after the other.
 pub fn certificates_to_pem<T: AsRef<[u8]>>(certificates: &[T]) -> String {
@@ -12,9 +15,52 @@ pub fn certificates_to_pem<T: AsRef<[u8]>>(certificates: &[T]) -> String {
     encoded.collect()
 }
 
+/// The DER certificates in PEM; what else is in it is left out.
+///
+/// # Errors
+/// If it cannot be read to its end, or has no certificate. One line, with nothing of a key that is there by mistake.
+pub fn certificates_from_pem(text: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+    let certificates = CertificateDer::pem_slice_iter(text)
+        .map(|certificate| certificate.map(|der| der.to_vec()))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| format!("not PEM: {}", reason(&error)))?;
+    if certificates.is_empty() {
+        return Err("no certificate in it".to_owned());
+    }
+    Ok(certificates)
+}
+
+/// Without what is in the text: where line feeds were lost, a line is all of it.
+fn reason(error: &Error) -> String {
+    match error {
+        Error::MissingSectionEnd { .. } => "a section does not end".to_owned(),
+        Error::IllegalSectionStart { .. } => "a line begins a section and has more in it".to_owned(),
+        error => one_line(error),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn certificates_are_read_to_the_end_or_not_at_all() {
+        let one = certificates_to_pem(&[[1, 2]]);
+        let text = format!("a bundle\n{one}-----BEGIN X-----\nAA==\n-----END X-----\n{one}");
+        assert_eq!(certificates_from_pem(text.as_bytes()), Ok(vec![vec![1, 2], vec![1, 2]]));
+        let cut = &text[..text.len() - 10];
+        assert!(certificates_from_pem(cut.as_bytes()).unwrap_err().starts_with("not PEM: "));
+        assert_eq!(certificates_from_pem(b"a").unwrap_err(), "no certificate in it");
+    }
+
+    /// As environment variables often have it.
+    #[test]
+    fn a_key_without_its_line_feeds_is_not_repeated() {
+        let error =
+            certificates_from_pem(b"-----BEGIN PRIVATE KEY-----MIIE-----END PRIVATE KEY-----")
+                .unwrap_err();
+        assert_eq!(error, "not PEM: a line begins a section and has more in it");
+    }
 
     /// As RFC 7468 wants it.
     #[test]

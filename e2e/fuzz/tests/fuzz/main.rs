@@ -1,5 +1,5 @@
-//! Whatever others have written is read: texts, names, tokens, certificates, kubeconfigs, objects of every kind, and recordings, as
-//! hostile as chance makes them. Each file asks of one kind of input what has to hold for any of it.
+//! Whatever others have written is read: texts, names, tokens, certificates and requests for them, kubeconfigs, objects of every
+//! kind, answers of API servers, notes, and recordings, as hostile as chance makes them. Each file asks of one kind of input what has to hold for any of it.
 //!
 //! Without variables few cases run, always the same. `FLEET_FUZZ_SECONDS=60` tries new ones for so long in each test. What once
 //! failed is in `corpus/`, and is tried first.
@@ -12,6 +12,7 @@
 )]
 
 mod agents;
+mod answers;
 mod certificates;
 mod corpus;
 mod kubeconfigs;
@@ -19,9 +20,11 @@ mod lists;
 mod memory;
 mod mutation;
 mod names;
+mod notes;
 mod objects;
 mod pods;
 mod recordings;
+mod requests;
 mod runner;
 mod texts;
 mod tokens;

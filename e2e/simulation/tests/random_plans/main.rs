@@ -36,9 +36,9 @@ use run::{Size, Totals, kill_at_each_write, run_all};
 
 /// In `make test`.
 const FEW: u64 = 40;
-/// In `make soak-fuzz`.
+/// In `make soak-plans`.
 const MANY: u64 = 10_000;
-/// Plans of which each write is tried, in `make soak-fuzz`.
+/// Plans of which each write is tried, in `make soak-plans`.
 const TRIED: u64 = 12;
 
 fn number(variable: &str) -> Option<u64> {
