@@ -59,7 +59,7 @@ pub use source::feed::{Discovered, Events, Feed, ReadOptions, WatchError, WatchI
 pub use source::feeds::Feeds;
 pub use source::openapi::{Document, OpenApiFeed};
 pub use source::provided::{Provided, ProvidedFeed, provide};
-pub use source::selection::Selection;
+pub use source::selection::{Selection, selectable};
 pub use source::spec::SourceSpec;
 pub use sources::{SourceId, SourceInfo, SourceSet};
 pub use state::SourceState;

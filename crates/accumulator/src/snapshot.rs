@@ -55,15 +55,15 @@ pub trait AnyView {
 
 impl<T: Tracked> AnyView for View<T> {
     fn state(&self) -> &SourceState {
-        &self.state
+        &self.standing.state
     }
 
     fn bootstrapped(&self) -> bool {
-        self.bootstrapped
+        self.standing.bootstrapped
     }
 
     fn revision(&self) -> u64 {
-        self.revision
+        self.standing.revision
     }
 
     fn len(&self) -> usize {
@@ -75,23 +75,23 @@ impl<T: Tracked> AnyView for View<T> {
     }
 
     fn trouble(&self) -> Option<&str> {
-        self.trouble.as_deref()
+        self.standing.trouble.as_deref()
     }
 
     fn is_settling(&self) -> bool {
-        self.settling.is_some()
+        self.standing.settling.is_some()
     }
 
     fn went_back(&self) -> bool {
-        self.settling == Some(Settling::WentBack)
+        self.standing.settling == Some(Settling::WentBack)
     }
 
     fn listed(&self) -> Option<Instant> {
-        self.listed
+        self.standing.listed
     }
 
     fn refused(&self) -> Option<Instant> {
-        self.refused
+        self.standing.refused
     }
 
     fn find(&self, name: &ObjectName) -> Option<(&Uid, &ResourceVersion)> {

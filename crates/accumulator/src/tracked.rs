@@ -9,7 +9,6 @@ use serde::de::DeserializeOwned;
 
 use crate::source::feed::Feed;
 use crate::source::kube_feed::KubeFeed;
-use crate::source::selection::SelectedFeed;
 use crate::source::spec::SourceSpec;
 
 /// The lean content of one watched kind, and how to get it from what the API server sends.
@@ -64,11 +63,10 @@ pub trait Tracked: PartialEq + Debug + Send + Sync + Sized + 'static {
         None
     }
 
-    /// Where the objects come from: a list and watch of the kind, or of each selection of the spec, unless overridden.
+    /// Where the objects come from: a list and watch of the kind, unless overridden. A kind of which only
+    /// [selections](SourceSpec::selections) may matter has [`selectable`](crate::selectable) here.
     fn feed(spec: SourceSpec) -> Box<dyn Feed<Self::Wire>> {
-        if let Some(selections) = spec.selections.clone() {
-            return Box::new(SelectedFeed::new(spec, selections));
-        }
+        debug_assert!(spec.selections.is_none(), "{} is not selectable", Self::KIND.label());
         Box::new(KubeFeed::new(match Self::FIELDS {
             Some(fields) => spec.fields(fields),
             None => spec,

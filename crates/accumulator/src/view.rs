@@ -19,18 +19,14 @@ pub(crate) enum Settling {
     Another,
 }
 
-/// All objects of one source, by name and by index. Immutable for its readers, cheap to clone:
-/// clones share everything they have in common.
-pub struct View<T: Tracked> {
-    pub(crate) records: OrdMap<ObjectName, Object<T>>,
-    index: OrdSet<(T::Index, ObjectName)>,
-    tallies: OrdMap<Arc<str>, usize>,
+/// How far the content of a view can be trusted.
+#[derive(Clone, Debug)]
+pub(crate) struct Standing {
     pub(crate) state: SourceState,
+    /// Whether a complete list was seen.
     pub(crate) bootstrapped: bool,
     /// Grows with every change that a consumer can see: content or state, not versions.
     pub(crate) revision: u64,
-    /// Objects of which the last version could not be read, and why.
-    pub(crate) defects: OrdMap<ObjectName, Arc<str>>,
     /// Last of the failures that go on, if any.
     pub(crate) trouble: Option<Arc<str>>,
     /// Why absence proves nothing yet, if it does not.
@@ -43,11 +39,38 @@ pub struct View<T: Tracked> {
     pub(crate) refused: Option<Instant>,
 }
 
+impl Default for Standing {
+    fn default() -> Self {
+        Self {
+            state: SourceState::default(),
+            bootstrapped: false,
+            revision: 0,
+            trouble: None,
+            settling: None,
+            settled: true,
+            listed: None,
+            refused: None,
+        }
+    }
+}
+
+/// All objects of one source, by name and by index. Immutable for its readers, cheap to clone:
+/// clones share everything they have in common.
+pub struct View<T: Tracked> {
+    pub(crate) records: OrdMap<ObjectName, Object<T>>,
+    index: OrdSet<(T::Index, ObjectName)>,
+    tallies: OrdMap<Arc<str>, usize>,
+    /// Objects of which the last version could not be read, and why.
+    pub(crate) defects: OrdMap<ObjectName, Arc<str>>,
+    pub(crate) standing: Standing,
+}
+
 impl<T: Tracked> View<T> {
     /// A live view of these records, for tests of what reads snapshots.
     pub fn of(records: impl IntoIterator<Item = Object<T>>) -> Self {
-        let mut view =
-            Self { state: SourceState::Live, bootstrapped: true, revision: 1, ..Self::default() };
+        let state = SourceState::Live;
+        let standing = Standing { state, bootstrapped: true, revision: 1, ..Standing::default() };
+        let mut view = Self { standing, ..Self::default() };
         let records: Vec<_> = records.into_iter().collect();
         for record in interleaved(records) {
             view.insert(record);
@@ -59,30 +82,30 @@ impl<T: Tracked> View<T> {
     /// pending or listing has never been listed.
     #[must_use]
     pub fn in_state(mut self, state: SourceState) -> Self {
-        self.bootstrapped = !matches!(state, SourceState::Pending | SourceState::Listing);
-        self.state = state;
+        self.standing.bootstrapped = !matches!(state, SourceState::Pending | SourceState::Listing);
+        self.standing.state = state;
         self
     }
 
     /// The same as if there had never been a list, for tests of kinds that were never served, or never to be read.
     #[must_use]
     pub fn unlisted(mut self) -> Self {
-        self.bootstrapped = false;
+        self.standing.bootstrapped = false;
         self
     }
 
     /// The same content shortly after a start or a failure, for tests of what must not trust absence yet.
     #[must_use]
     pub fn unsettled(mut self) -> Self {
-        self.settled = false;
+        self.standing.settled = false;
         self
     }
 
     /// The same content some time later: absence counts again.
     #[must_use]
     pub fn calmed(mut self) -> Self {
-        self.settled = true;
-        self.revision += 1;
+        self.standing.settled = true;
+        self.standing.revision += 1;
         self
     }
 
@@ -100,7 +123,7 @@ impl<T: Tracked> View<T> {
         let same = self.get(&record.name).filter(|old| *old.object == *record.object);
         let object = same.map_or(record.object, |old| Arc::clone(&old.object));
         self.insert(Object { object, ..record });
-        self.revision += 1;
+        self.standing.revision += 1;
         self
     }
 
@@ -109,29 +132,29 @@ impl<T: Tracked> View<T> {
     pub fn without(mut self, name: &ObjectName) -> Self {
         self.defects.remove(name);
         self.remove(name);
-        self.revision += 1;
+        self.standing.revision += 1;
         self
     }
 
     /// The same content of an API server that went back in its history not long ago, or did not, for simulations.
     #[must_use]
     pub fn settling(mut self, settling: bool) -> Self {
-        self.settling = settling.then_some(Settling::WentBack);
-        self.revision += 1;
+        self.standing.settling = settling.then_some(Settling::WentBack);
+        self.standing.revision += 1;
         self
     }
 
     /// The same content of a list that was begun then, for tests.
     #[must_use]
     pub fn listed_at(mut self, begun: Instant) -> Self {
-        self.listed = Some(begun);
+        self.standing.listed = Some(begun);
         self
     }
 
     /// Whether absence counts: the source is none of [`Config::cautious`](crate::Config::cautious), or has been live for long
     /// enough without a break since the last list that followed a start or a failure.
     pub fn is_settled(&self) -> bool {
-        self.settled
+        self.standing.settled
     }
 
     /// The object of that name.
@@ -191,17 +214,17 @@ impl<T: Tracked> View<T> {
 
     /// How far the content can be trusted.
     pub fn state(&self) -> &SourceState {
-        &self.state
+        &self.standing.state
     }
 
     /// Whether it was listed in the life of this process, or is known not to be had.
     pub fn has_answered(&self) -> bool {
-        self.bootstrapped || self.state.cannot_be_had()
+        self.standing.bootstrapped || self.standing.state.cannot_be_had()
     }
 
     /// Whether a complete list was seen in the life of this process.
     pub fn bootstrapped(&self) -> bool {
-        self.bootstrapped
+        self.standing.bootstrapped
     }
 
     /// Objects of which the last version could not be read, with the reason, ordered by name. Their
@@ -217,12 +240,17 @@ impl<T: Tracked> View<T> {
 
     /// When the last complete list was begun; `None` before there was one.
     pub fn listed(&self) -> Option<Instant> {
-        self.listed
+        self.standing.listed
     }
 
     /// Last failure to list or watch, while failures go on.
     pub fn trouble(&self) -> Option<&str> {
-        self.trouble.as_deref()
+        self.standing.trouble.as_deref()
+    }
+
+    /// The same content, with another standing.
+    pub(crate) fn standing_at(&self, standing: &Standing) -> Self {
+        Self { standing: standing.clone(), ..self.clone() }
     }
 
     /// Stores a record with new content; returns the one it replaces.
@@ -282,15 +310,8 @@ impl<T: Tracked> Default for View<T> {
             records: OrdMap::new(),
             index: OrdSet::new(),
             tallies: OrdMap::new(),
-            state: SourceState::default(),
-            bootstrapped: false,
-            revision: 0,
             defects: OrdMap::new(),
-            trouble: None,
-            settling: None,
-            settled: true,
-            listed: None,
-            refused: None,
+            standing: Standing::default(),
         }
     }
 }
@@ -301,15 +322,8 @@ impl<T: Tracked> Clone for View<T> {
             records: self.records.clone(),
             index: self.index.clone(),
             tallies: self.tallies.clone(),
-            state: self.state.clone(),
-            bootstrapped: self.bootstrapped,
-            revision: self.revision,
             defects: self.defects.clone(),
-            trouble: self.trouble.clone(),
-            settling: self.settling,
-            settled: self.settled,
-            listed: self.listed,
-            refused: self.refused,
+            standing: self.standing.clone(),
         }
     }
 }
@@ -317,8 +331,8 @@ impl<T: Tracked> Clone for View<T> {
 impl<T: Tracked> fmt::Debug for View<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("View")
-            .field("state", &self.state)
-            .field("bootstrapped", &self.bootstrapped)
+            .field("state", &self.standing.state)
+            .field("bootstrapped", &self.standing.bootstrapped)
             .field("records", &self.records.values().collect::<Vec<_>>())
             .finish_non_exhaustive()
     }

@@ -4,106 +4,74 @@ use std::collections::BTreeSet;
 
 use fleet_api::ObjectName;
 
+use super::course::Command;
 use super::item::Item;
-use super::state::{Command, Listing, Machine};
+use super::state::{Listing, Machine};
 use super::update::Touched;
 use crate::time::wall_clock;
 use crate::view::interleaved;
-use crate::{Object, SourceState, Tracked, Uid};
+use crate::{Object, Tracked, Uid};
 
 impl<T: Tracked> Machine<T> {
     /// The whole list is there: applies it as a difference, so that what did not change stays the
     /// same, by pointer.
     pub(super) fn list_is_complete(&mut self) -> Option<Command> {
-        let Some(listing) = self.listing.take() else {
-            self.metrics.error("protocol");
+        let Some(begun) = self.course.listing.take() else {
+            self.course.metrics.error("protocol");
             return None;
         };
-        self.metrics.relist();
-        self.touched = Touched::All;
-        self.dirty = true;
-        let mended = self.view.defects.keys().filter(|name| !listing.seen.contains(name));
+        let listing = std::mem::take(&mut self.listing);
+        self.course.metrics.relist();
+        self.course.touched = Touched::All;
+        self.course.dirty = true;
+        let mended = self.content().defects.keys().filter(|name| !listing.seen.contains(name));
         for name in mended.cloned().collect::<Vec<_>>() {
             self.mend(&name);
         }
-        let begun = listing.begun;
         let losses = self.losses(&listing);
-        let withheld = self.judge(losses);
-        self.suspicious = false;
+        let present = self.content().len();
+        for (name, _) in self.course.judge(losses, present) {
+            self.remove(&name);
+        }
         for item in interleaved(listing.fresh) {
-            let skip = withheld.as_ref().is_some_and(|withheld| {
-                let old = self.view.get(&item.name);
+            let skip = self.course.held.as_ref().is_some_and(|withheld| {
+                let old = self.content().get(&item.name);
                 old.is_some_and(|old| withheld.contains(&(old.name.clone(), old.uid.clone())))
             });
             if !skip {
                 self.apply(item, false);
             }
         }
-        self.view.bootstrapped = true;
-        self.metrics.withheld_deletions(withheld.as_ref().map_or(0, BTreeSet::len));
-        self.held = withheld;
-        if self.held.is_some() {
-            self.reached();
-            self.enter(SourceState::Resyncing);
-            return Some(Command::Confirm);
-        }
-        self.view.listed = Some(begun);
-        // A watch that failed before fails until one works.
-        if self.watch_fails() {
-            self.change();
-            return None;
-        }
-        self.reached();
-        self.enter(SourceState::Live);
-        None
+        self.course.ends_list(begun)
     }
 
     /// What the list lacks: names that are not in it, and names that came back as another object.
     fn losses(&self, listing: &Listing<T>) -> BTreeSet<(ObjectName, Uid)> {
         let lost = |record: &Object<T>| (record.name.clone(), record.uid.clone());
-        let gone = self.view.iter().filter(|record| !listing.seen.contains(&record.name)).map(lost);
+        let gone =
+            self.content().iter().filter(|record| !listing.seen.contains(&record.name)).map(lost);
         let replaced = listing.fresh.iter().filter_map(|item| {
-            let old = self.view.get(&item.name)?;
+            let old = self.content().get(&item.name)?;
             (old.uid != item.uid).then(|| lost(old))
         });
         gone.chain(replaced).collect()
     }
 
-    /// Removes what may go and returns what must wait for another list, if anything.
-    ///
-    /// What two lists in a row lack goes. What is new in the second list's losses is judged like
-    /// the losses of a first one.
-    fn judge(
-        &mut self,
-        losses: BTreeSet<(ObjectName, Uid)>,
-    ) -> Option<BTreeSet<(ObjectName, Uid)>> {
-        let expected = self.held.take().unwrap_or_default();
-        let (agreed, new): (BTreeSet<_>, BTreeSet<_>) =
-            losses.into_iter().partition(|loss| expected.contains(loss));
-        let too_many = self.config.mass_deletion.exceeded_by(new.len(), self.view.len());
-        let wait = too_many || (self.suspicious && !new.is_empty());
-        let go = agreed.iter().chain(new.iter().filter(|_| !wait));
-        for (name, _) in go {
-            self.remove(name);
-        }
-        wait.then_some(new)
-    }
-
     /// Stores an object that is newer than what is stored; a list is always newer.
     pub(super) fn apply(&mut self, item: Item<T>, compare: bool) {
         let Item { name, uid, version, content, is_partial, .. } = item;
-        let old = self.view.get(&name).filter(|old| old.uid == uid);
+        let old = self.content().get(&name).filter(|old| old.uid == uid);
         if compare
             && let Some(old) = old
             && old.version.is_at_least(&version) == Some(true)
         {
             if old.version != version {
-                self.metrics.error("old_version");
+                self.course.metrics.error("old_version");
             }
             return;
         }
         if is_partial || content.is_err() {
-            self.metrics.undecodable();
+            self.course.metrics.undecodable();
         }
         let content = content.map(|mut object| {
             object.observe(old.map(|old| &*old.object), wall_clock);
@@ -115,26 +83,26 @@ impl<T: Tracked> Machine<T> {
                 let record = (old.version != version).then(|| Object { version, ..old.clone() });
                 self.mend(&name);
                 if let Some(record) = record {
-                    self.touch(&name);
-                    self.view.records.insert(name, record);
+                    self.course.touch(&name);
+                    self.content_mut().records.insert(name, record);
                 }
             }
             (Ok(object), _) => {
-                self.touch(&name);
+                self.course.touch(&name);
                 self.mend(&name);
-                self.view.insert(Object::new(name, uid, version, object));
-                self.change();
+                self.content_mut().insert(Object::new(name, uid, version, object));
+                self.course.change();
             }
             (Err(reason), old) => {
                 let keep = old.is_some();
-                self.touch(&name);
+                self.course.touch(&name);
                 // The last good content stays, but not that of another object.
                 if !keep {
                     self.remove(&name);
                 }
-                if self.view.defects.get(&name).is_none_or(|known| **known != *reason) {
-                    self.view.defects.insert(name, reason.into());
-                    self.change();
+                if self.content().defects.get(&name).is_none_or(|known| **known != *reason) {
+                    self.content_mut().defects.insert(name, reason.into());
+                    self.course.change();
                 }
             }
         }
@@ -142,29 +110,22 @@ impl<T: Tracked> Machine<T> {
 
     pub(super) fn delete(&mut self, name: &ObjectName, uid: &Uid) {
         self.mend(name);
-        if self.view.get(name).is_some_and(|record| record.uid == *uid) {
-            self.touch(name);
+        if self.content().get(name).is_some_and(|record| record.uid == *uid) {
+            self.course.touch(name);
             self.remove(name);
         }
     }
 
     fn remove(&mut self, name: &ObjectName) {
-        if self.view.remove(name).is_some() {
-            self.change();
+        if self.content_mut().remove(name).is_some() {
+            self.course.change();
         }
     }
 
     /// The object is readable again, or gone.
     fn mend(&mut self, name: &ObjectName) {
-        if !self.view.defects.is_empty() && self.view.defects.remove(name).is_some() {
-            self.change();
-        }
-    }
-
-    fn touch(&mut self, name: &ObjectName) {
-        self.dirty = true;
-        if let Touched::Names(names) = &mut self.touched {
-            names.push(name.clone());
+        if !self.content().defects.is_empty() && self.content_mut().defects.remove(name).is_some() {
+            self.course.change();
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
+use super::course::Course;
 use super::state::Machine;
 use crate::view::Settling;
 use crate::{ResourceVersion, Tracked};
 
-impl<T: Tracked> Machine<T> {
+impl Course {
     /// Whether the newest version that the API server has now shows that it went back in time.
     pub(crate) fn is_older(&self, version: &ResourceVersion) -> bool {
         self.timeline.is_older(version)
@@ -21,7 +22,7 @@ impl<T: Tracked> Machine<T> {
     /// The source has been live for long enough.
     pub(crate) fn settled(&mut self) {
         self.timeline.settled();
-        self.view.settling = None;
+        self.standing.settling = None;
         self.change();
     }
 
@@ -33,22 +34,22 @@ impl<T: Tracked> Machine<T> {
     /// Absence from the source counts from now on.
     pub(crate) fn calmed(&mut self) {
         self.calm.settled();
-        self.view.settled = true;
+        self.standing.settled = true;
         self.change();
     }
 
     /// Absence from the source does not count until it has been live for a while.
     pub(super) fn doubt(&mut self) {
         self.calm.broken();
-        if self.view.settled && !self.calm.is_settled() {
-            self.view.settled = false;
+        if self.standing.settled && !self.calm.is_settled() {
+            self.standing.settled = false;
             self.change();
         }
     }
 
     /// Follows whether the source is live.
     pub(super) fn follow(&mut self, now: Instant) {
-        let is_live = self.view.state.is_live();
+        let is_live = self.standing.state.is_live();
         self.timeline.follow(is_live, now);
         self.calm.follow(is_live, now);
     }
@@ -63,7 +64,7 @@ impl<T: Tracked> Machine<T> {
         self.metrics.error("another_server");
         self.timeline.is_another();
         // That it went back in time stays so.
-        let _ = self.view.settling.get_or_insert(Settling::Another);
+        let _ = self.standing.settling.get_or_insert(Settling::Another);
         self.suspect();
         self.doubt();
         self.change();
@@ -75,24 +76,30 @@ impl<T: Tracked> Machine<T> {
         self.version = Some(version);
     }
 
-    /// A list is complete: if it, or an object in it, is older than what was seen before, the API server went back in
-    /// time.
-    pub(super) fn date(&mut self, version: &ResourceVersion) {
-        let items = self.listing.iter().flat_map(|listing| &listing.fresh);
-        let mut items = items.filter_map(|item| Some((item, self.view.get(&item.name)?)));
-        let is_older = self.timeline.is_older(version)
-            || items.any(|(item, old)| {
-                item.uid == old.uid && item.version.is_at_least(&old.version) == Some(false)
-            });
-        if is_older {
+    /// A list is complete, of this version: if it, or an object in it, is older than what was seen before, the API server went back
+    /// in time.
+    pub(super) fn date(&mut self, version: &ResourceVersion, has_older_object: bool) {
+        if self.timeline.is_older(version) || has_older_object {
             self.metrics.error("went_back");
             self.timeline.went_back(version);
             self.went_back = true;
-            self.view.settling = Some(Settling::WentBack);
+            self.standing.settling = Some(Settling::WentBack);
             self.doubt();
             self.change();
         } else {
             self.timeline.reaches(version);
         }
+    }
+}
+
+impl<T: Tracked> Machine<T> {
+    /// A list is complete, of this version.
+    pub(super) fn date(&mut self, version: &ResourceVersion) {
+        let items = self.listing.fresh.iter().filter(|_| self.course.is_listing());
+        let mut items = items.filter_map(|item| Some((item, self.content().get(&item.name)?)));
+        let has_older_object = items.any(|(item, old)| {
+            item.uid == old.uid && item.version.is_at_least(&old.version) == Some(false)
+        });
+        self.course.date(version, has_older_object);
     }
 }

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::core::PartialObjectMeta;
-use kube::{Api, Resource};
+use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 
 use super::discovery::discover;
@@ -15,18 +15,20 @@ use super::list_watch;
 use super::newest;
 use super::server::Server;
 use super::spec::SourceSpec;
+use super::wire_kind::WireKind;
 use crate::ResourceVersion;
 
 /// The feed of a real API server.
 pub(crate) struct KubeFeed<W> {
     spec: SourceSpec,
+    kind: WireKind,
     server: Server,
     wire: PhantomData<fn() -> W>,
 }
 
-impl<W> KubeFeed<W> {
+impl<W: Resource<DynamicType = ()>> KubeFeed<W> {
     pub(crate) fn new(spec: SourceSpec) -> Self {
-        Self { spec, server: Server::default(), wire: PhantomData }
+        Self { spec, kind: WireKind::of::<W>(), server: Server::default(), wire: PhantomData }
     }
 }
 
@@ -39,18 +41,23 @@ where
     }
 
     fn discover(&mut self) -> BoxFuture<'_, kube::Result<Discovered>> {
-        Box::pin(discover::<W>(&self.spec.client))
+        Box::pin(discover(&self.spec.client, &self.kind))
     }
 
     fn newest(&mut self) -> BoxFuture<'_, kube::Result<Option<ResourceVersion>>> {
-        Box::pin(newest::newest::<W>(&self.spec))
+        Box::pin(newest::newest(&self.spec, &self.kind))
     }
 
     fn identity(&mut self) -> BoxFuture<'_, Option<String>> {
         if !self.spec.may_identify {
             return Box::pin(std::future::ready(None));
         }
-        let api: Api<PartialObjectMeta<Namespace>> = Api::all(self.spec.client.clone());
-        Box::pin(async move { api.get("kube-system").await.ok()?.metadata.uid })
+        Box::pin(identity(self.spec.client.clone()))
     }
+}
+
+/// The uid of a namespace that each cluster has.
+async fn identity(client: Client) -> Option<String> {
+    let api: Api<PartialObjectMeta<Namespace>> = Api::all(client);
+    api.get("kube-system").await.ok()?.metadata.uid
 }

@@ -1,28 +1,32 @@
 //! The list and the watch of one kind on a real API server.
 //!
-//! Only reading and decoding: when to try again, and from where, the source decides. Rules of the
-//! API: <https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes>.
+//! Only reading and decoding: when to try again, and from where, the source decides. Objects are read as text, whatever their
+//! kind, and decoded when they are handed on. Rules of the API: <https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes>.
 
 use std::collections::VecDeque;
-use std::fmt::Debug;
+use std::future::ready;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
+use futures::stream::BoxStream;
 use futures::{AsyncBufReadExt as _, AsyncReadExt as _, StreamExt as _, TryFutureExt as _, stream};
 use http::HeaderValue;
 use http::header::ACCEPT_ENCODING;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use kube::Resource;
 use kube::api::{ListParams, WatchParams};
-use kube::core::{Status, TypeMeta, WatchEvent};
+use kube::core::{Status, TypeMeta};
 use prometheus::Histogram;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 use super::feed::{Events, ReadOptions, WatchError, WatchItem};
-use super::page::{self, Objects};
+use super::page::{self, Head, Objects};
 use super::request::{Answer, in_time, send_headed};
 use super::server::{Request, Server};
 use super::spec::SourceSpec;
+use super::wire_kind::WireKind;
 use crate::ResourceVersion;
 
 /// After how many seconds the API server ends a watch, unless the source sets another time.
@@ -42,20 +46,6 @@ const PAGE_BYTES: usize = 4 << 20;
 const SHORTER: u32 = 4;
 /// No object and no event is longer: API servers accept 3 MB.
 const OBJECT_BYTES: usize = 16 << 20;
-/// An object, and how long it took to decode it.
-#[derive(Clone)]
-struct Timed<W> {
-    object: W,
-    decoded_in: Duration,
-}
-
-impl<'de, W: Deserialize<'de>> Deserialize<'de> for Timed<W> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let begun = Instant::now();
-        let object = W::deserialize(deserializer)?;
-        Ok(Self { object, decoded_in: begun.elapsed() })
-    }
-}
 
 /// Where a list is.
 #[derive(Default)]
@@ -81,10 +71,9 @@ enum Next {
 }
 
 /// Reads one kind.
-struct ListWatch<W> {
-    request: kube::core::Request,
+struct ListWatch {
+    kind: WireKind,
     spec: SourceSpec,
-    decoding: Histogram,
     /// Objects per page. Pages of large objects become shorter for the rest of the list.
     page_size: u32,
     next: Next,
@@ -93,7 +82,25 @@ struct ListWatch<W> {
     /// The objects of a page that are not handed on yet; they come first.
     objects: Objects,
     /// What else was read and is not handed on yet.
-    ready: VecDeque<WatchItem<W>>,
+    ready: VecDeque<WatchItem<Bytes>>,
+}
+
+/// An event of a watch.
+#[derive(Deserialize)]
+struct Event<'a> {
+    r#type: EventType,
+    #[serde(borrow)]
+    object: &'a RawValue,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum EventType {
+    Added,
+    Modified,
+    Deleted,
+    Bookmark,
+    Error,
 }
 
 /// The changes after `from`; without it a list in pages, then the changes after that.
@@ -104,42 +111,88 @@ pub(super) fn open<W>(
     server: &Server,
 ) -> Events<W>
 where
-    W: Resource<DynamicType = ()> + DeserializeOwned + Clone + Debug + Send + Sync + 'static,
+    W: Resource<DynamicType = ()> + DeserializeOwned + Send + 'static,
 {
-    let mut reading = ListWatch {
-        request: kube::core::Request::new(W::url_path(&(), spec.namespace.as_deref())),
-        spec: spec.clone(),
-        decoding: options.decoding.clone(),
-        page_size: options.page_size,
-        next: Next::End,
-        server: server.clone(),
-        objects: Objects::default(),
-        ready: VecDeque::new(),
-    };
-    if let Some(version) = from {
-        reading.request(Next::Watch(version.clone()));
-    } else {
-        reading.ready.push_back(WatchItem::ListStarted);
-        reading.request(Next::Page(Position::default()));
-    }
-    stream::unfold(reading, ListWatch::item).boxed()
+    let decoding = options.decoding.clone();
+    let texts = ListWatch::open(WireKind::of::<W>(), spec, options.page_size, from, server);
+    // What cannot be decoded ends the stream: a part of a list proves nothing.
+    let decoded = texts.scan(false, move |has_failed, item| {
+        let item = (!*has_failed).then(|| decode::<W>(item, &decoding));
+        *has_failed = matches!(item, Some(WatchItem::Failed(_)));
+        ready(item)
+    });
+    decoded.boxed()
 }
 
-impl<W> ListWatch<W>
+fn decode<W>(item: WatchItem<Bytes>, decoding: &Histogram) -> WatchItem<W>
 where
-    W: Resource<DynamicType = ()> + DeserializeOwned + Clone + Debug + Send + Sync + 'static,
+    W: Resource<DynamicType = ()> + DeserializeOwned,
 {
-    async fn item(mut self) -> Option<(WatchItem<W>, Self)> {
+    let object = |text: &[u8]| {
+        let begun = Instant::now();
+        let object = serde_json::from_slice::<W>(text).map_err(kube::Error::SerdeError)?;
+        decoding.observe(begun.elapsed().as_secs_f64());
+        Ok(object)
+    };
+    let changed = |text: &[u8]| {
+        let object = object(text).map_err(WatchError::Watch)?;
+        version(object.meta().resource_version.as_deref()).map(|_| object)
+    };
+    match item {
+        WatchItem::Listed(text) => match object(&text) {
+            Ok(object) => WatchItem::Listed(object),
+            Err(error) => WatchItem::Failed(WatchError::List(error)),
+        },
+        WatchItem::Applied(text) => {
+            changed(&text).map_or_else(WatchItem::Failed, WatchItem::Applied)
+        }
+        WatchItem::Deleted(text) => {
+            changed(&text).map_or_else(WatchItem::Failed, WatchItem::Deleted)
+        }
+        WatchItem::Requested => WatchItem::Requested,
+        WatchItem::Progress => WatchItem::Progress,
+        WatchItem::ListStarted => WatchItem::ListStarted,
+        WatchItem::ListCompleted(version) => WatchItem::ListCompleted(version),
+        WatchItem::WatchStarted => WatchItem::WatchStarted,
+        WatchItem::Bookmark(version) => WatchItem::Bookmark(version),
+        WatchItem::ServerChanged => WatchItem::ServerChanged,
+        WatchItem::Failed(error) => WatchItem::Failed(error),
+    }
+}
+
+impl ListWatch {
+    fn open(
+        kind: WireKind,
+        spec: &SourceSpec,
+        page_size: u32,
+        from: Option<&ResourceVersion>,
+        server: &Server,
+    ) -> BoxStream<'static, WatchItem<Bytes>> {
+        let mut reading = Self {
+            kind,
+            spec: spec.clone(),
+            page_size,
+            next: Next::End,
+            server: server.clone(),
+            objects: Objects::default(),
+            ready: VecDeque::new(),
+        };
+        if let Some(version) = from {
+            reading.request(Next::Watch(version.clone()));
+        } else {
+            reading.ready.push_back(WatchItem::ListStarted);
+            reading.request(Next::Page(Position::default()));
+        }
+        stream::unfold(reading, Self::item).boxed()
+    }
+
+    async fn item(mut self) -> Option<(WatchItem<Bytes>, Self)> {
         loop {
             if self.objects.ends_turn() {
                 return Some((WatchItem::Progress, self));
             }
-            if let Some(decoded) = self.objects.decode() {
-                let item = match decoded {
-                    Ok(timed) => WatchItem::Listed(observed(&self.decoding, timed)),
-                    Err(error) => self.give_up(kube::Error::SerdeError(error)),
-                };
-                return Some((item, self));
+            if let Some(text) = self.objects.take() {
+                return Some((WatchItem::Listed(text), self));
             }
             // A watch lives on without the memory of a page.
             self.objects = Objects::default();
@@ -159,14 +212,6 @@ where
         }
     }
 
-    /// A part of a list proves nothing.
-    fn give_up(&mut self, error: kube::Error) -> WatchItem<W> {
-        self.objects = Objects::default();
-        self.ready.clear();
-        self.next = Next::End;
-        WatchItem::Failed(WatchError::List(error))
-    }
-
     fn request(&mut self, next: Next) {
         self.ready.push_back(WatchItem::Requested);
         self.next = next;
@@ -181,10 +226,11 @@ where
             continue_token: position.token.clone(),
             ..ListParams::default()
         };
-        let list = if W::metadata_api() {
-            self.request.list_metadata(&params)
+        let request = self.kind.request(&self.spec);
+        let list = if self.kind.is_metadata {
+            request.list_metadata(&params)
         } else {
-            self.request.list(&params)
+            request.list(&params)
         };
         let answer = send_headed(&self.spec.client, list).await.map_err(WatchError::List)?;
         let (headers, answer) = answer;
@@ -255,10 +301,11 @@ where
             send_initial_events: false,
         };
         let version = version.to_string();
-        let watch = if W::metadata_api() {
-            self.request.watch_metadata(&params, &version)
+        let request = self.kind.request(&self.spec);
+        let watch = if self.kind.is_metadata {
+            request.watch_metadata(&params, &version)
         } else {
-            self.request.watch(&params, &version)
+            request.watch(&params, &version)
         };
         let watch = watch.map(|mut request| {
             request.headers_mut().insert(ACCEPT_ENCODING, IDENTITY);
@@ -288,41 +335,16 @@ where
             return Ok(());
         }
         if !line.trim_ascii().is_empty() {
-            let Some(change) = decode(&line).map_err(WatchError::Watch)? else { return Ok(()) };
-            let item = self.read(change)?;
+            let Some(item) = event(&line.into())? else { return Ok(()) };
             self.ready.push_back(item);
         }
         self.next = Next::Changes(answer);
         Ok(())
     }
 
-    fn read(&self, change: WatchEvent<Timed<W>>) -> Result<WatchItem<W>, WatchError> {
-        let object = |timed: Timed<W>| {
-            let object = observed(&self.decoding, timed);
-            version(object.meta().resource_version.as_deref()).map(|_| object)
-        };
-        Ok(match change {
-            WatchEvent::Added(timed) | WatchEvent::Modified(timed) => {
-                WatchItem::Applied(object(timed)?)
-            }
-            WatchEvent::Deleted(timed) => WatchItem::Deleted(object(timed)?),
-            WatchEvent::Bookmark(mark) => {
-                WatchItem::Bookmark(version(Some(&mark.metadata.resource_version))?)
-            }
-            WatchEvent::Error(status) => {
-                return Err(WatchError::Watch(kube::Error::Api(status.boxed())));
-            }
-        })
-    }
-
     fn watch_timeout(&self) -> u32 {
         self.spec.watch_timeout.unwrap_or(WATCH_TIMEOUT)
     }
-}
-
-fn observed<W>(decoding: &Histogram, timed: Timed<W>) -> W {
-    decoding.observe(timed.decoded_in.as_secs_f64());
-    timed.object
 }
 
 /// The empty version means any: a watch from there does not continue.
@@ -332,14 +354,28 @@ fn version(text: Option<&str>) -> Result<ResourceVersion, WatchError> {
 }
 
 /// One event; `None` for a line that was cut off, as where the API server ends.
-fn decode<T: DeserializeOwned>(line: &[u8]) -> kube::Result<Option<T>> {
-    match serde_json::from_slice(line) {
-        Ok(event) => Ok(Some(event)),
+fn event(line: &Bytes) -> Result<Option<WatchItem<Bytes>>, WatchError> {
+    let failed = |error| WatchError::Watch(kube::Error::SerdeError(error));
+    let Event { r#type, object } = match serde_json::from_slice(line) {
+        Ok(event) => event,
         Err(error) if error.is_eof() && !line.ends_with(b"\n") && line.len() < OBJECT_BYTES => {
-            Ok(None)
+            return Ok(None);
         }
-        Err(error) => Err(unreadable(line, error)),
-    }
+        Err(error) => return Err(WatchError::Watch(unreadable(line, error))),
+    };
+    let text = || line.slice_ref(object.get().as_bytes());
+    Ok(Some(match r#type {
+        EventType::Added | EventType::Modified => WatchItem::Applied(text()),
+        EventType::Deleted => WatchItem::Deleted(text()),
+        EventType::Bookmark => {
+            let Head { metadata } = serde_json::from_str(object.get()).map_err(failed)?;
+            WatchItem::Bookmark(version(metadata.resource_version.as_deref())?)
+        }
+        EventType::Error => {
+            let status: Status = serde_json::from_str(object.get()).map_err(failed)?;
+            return Err(WatchError::Watch(kube::Error::Api(status.boxed())));
+        }
+    }))
 }
 
 /// What is neither a list nor an event may be a refusal, sent with the HTTP status of success.

@@ -1,33 +1,23 @@
 //! The newest version of a kind, from the smallest list that there is.
 
-use std::fmt::Debug;
-
 use futures::AsyncReadExt;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
-use kube::Resource;
 use kube::api::ListParams;
-use serde::Deserialize;
 
+use super::page::Head;
 use super::request::send;
 use super::spec::SourceSpec;
+use super::wire_kind::WireKind;
 use crate::ResourceVersion;
 
 /// An object of the kind may be as large as the API server allows.
 const BYTES: u64 = 8 << 20;
 
-/// A list without its objects.
-#[derive(Deserialize)]
-struct Head {
-    #[serde(default)]
-    metadata: ListMeta,
-}
-
 /// Asks for one object, and reads the version of the list alone; `None` if it has none.
-pub(super) async fn newest<W>(spec: &SourceSpec) -> kube::Result<Option<ResourceVersion>>
-where
-    W: Resource<DynamicType = ()> + Debug,
-{
-    let request = kube::core::Request::new(W::url_path(&(), spec.namespace.as_deref()));
+pub(super) async fn newest(
+    spec: &SourceSpec,
+    kind: &WireKind,
+) -> kube::Result<Option<ResourceVersion>> {
+    let request = kind.request(spec);
     let params = ListParams {
         label_selector: spec.labels.clone(),
         field_selector: spec.fields.clone(),

@@ -2,18 +2,25 @@
 //!
 //! Decoding a page takes many times its memory, and milliseconds in which the thread does nothing else: a few bytes of text
 //! may stand for hundreds of bytes of fields. So the objects of a page are only cut out when it has arrived. Each is decoded
-//! when it is taken, and others get their turn in between.
+//! after it was taken, and others get their turn in between.
 
 use std::ops::Range;
 use std::vec;
 
+use bytes::Bytes;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-/// So much text is decoded in one turn, some milliseconds.
+/// So much text is taken in one turn, and decoded in some milliseconds.
 const TURN_BYTES: usize = 256 << 10;
+
+/// A list without its objects, or a bookmark.
+#[derive(Deserialize)]
+pub(super) struct Head {
+    #[serde(default)]
+    pub(super) metadata: ListMeta,
+}
 
 /// The text of a page, cut up.
 #[derive(Deserialize)]
@@ -36,34 +43,35 @@ pub(super) fn cut(text: &[u8]) -> serde_json::Result<(ListMeta, Vec<Range<usize>
     Ok((metadata, items.unwrap_or_default().into_iter().map(place).collect()))
 }
 
-/// The objects of a page that are not decoded yet.
+/// The objects of a page that are not taken yet.
 #[derive(Debug, Default)]
 pub(super) struct Objects {
-    text: Vec<u8>,
+    text: Bytes,
     places: vec::IntoIter<Range<usize>>,
-    decoded: usize,
+    /// How much text was taken in this turn.
+    taken: usize,
 }
 
 impl Objects {
     /// The objects at these places of a text; see [`cut`].
     pub(super) fn new(text: Vec<u8>, places: Vec<Range<usize>>) -> Self {
-        Self { text, places: places.into_iter(), decoded: 0 }
+        Self { text: text.into(), places: places.into_iter(), taken: 0 }
     }
 
-    /// Whether so much was decoded that others are to get their turn. The next turn begins with that.
+    /// Whether so much was taken that others are to get their turn. The next turn begins with that.
     pub(super) fn ends_turn(&mut self) -> bool {
-        let ends = self.decoded >= TURN_BYTES;
+        let ends = self.taken >= TURN_BYTES;
         if ends {
-            self.decoded = 0;
+            self.taken = 0;
         }
         ends
     }
 
-    /// Decodes the next object.
-    pub(super) fn decode<T: DeserializeOwned>(&mut self) -> Option<serde_json::Result<T>> {
+    /// Takes the text of the next object.
+    pub(super) fn take(&mut self) -> Option<Bytes> {
         let place = self.places.next()?;
-        self.decoded += place.len();
-        Some(serde_json::from_slice(&self.text[place]))
+        self.taken += place.len();
+        Some(self.text.slice(place))
     }
 }
 
@@ -72,14 +80,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_are_decoded_where_they_are() {
+    fn objects_are_taken_from_where_they_are() {
         let text = br#"{"items": [ {"a": "x"},"b",null ], "metadata": {"resourceVersion": "7"}}"#;
         let (metadata, places) = cut(text).unwrap();
         assert_eq!(metadata.resource_version.as_deref(), Some("7"));
         let mut objects = Objects::new(text.to_vec(), places);
-        let decoded: Vec<serde_json::Value> =
-            std::iter::from_fn(|| objects.decode()).map(Result::unwrap).collect();
-        assert_eq!(decoded, [serde_json::json!({"a": "x"}), "b".into(), ().into()]);
+        let taken: Vec<Bytes> = std::iter::from_fn(|| objects.take()).collect();
+        assert_eq!(taken, [&br#"{"a": "x"}"#[..], br#""b""#, b"null"]);
     }
 
     #[test]

@@ -8,7 +8,9 @@ mod branch;
 mod feed;
 
 pub use branch::Selection;
-pub(crate) use feed::SelectedFeed;
+#[cfg(test)]
+use feed::SelectedFeed;
+pub use feed::selectable;
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::feed::Feed;
 use super::refresh::Refresh;
+use super::state::Machine;
 use super::task::Task;
+use super::typed::{Source, Typed};
 use super::update::Update;
 use crate::config::Config;
 use crate::metrics::SourceMetrics;
@@ -30,8 +32,17 @@ impl<S: 'static> Start<'_, S> {
         feed: Box<dyn Feed<T::Wire>>,
         view: fn(&mut S) -> &mut View<T>,
     ) {
+        let (config, metrics) = (self.config, &self.metrics);
+        let cautious_for = config.cautious.contains(source.id).then_some(config.cautious_for);
+        let machine = Machine::new(config.clone(), metrics.clone(), source.optional, cautious_for);
+        let typed = Box::new(Typed::new(view, feed, machine));
+        self.run(source, typed);
+    }
+
+    /// Starts the task, whatever the kind.
+    fn run(self, source: &SourceInfo, typed: Box<dyn Source<S>>) {
         let Self { config, metrics, outbox, refresh, token, tasks } = self;
-        let task = Task::new(*source, view, config.clone(), feed, metrics, outbox, refresh);
+        let task = Task::new(*source, typed, config.clone(), metrics, outbox, refresh);
         let token = token.clone();
         let run = async move {
             token.run_until_cancelled(task.run()).await;

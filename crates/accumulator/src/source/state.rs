@@ -2,91 +2,35 @@
 //!
 //! Pure: no I/O, no clock, no task. Time comes in with every call.
 
-use std::collections::{BTreeSet, HashSet};
-use std::sync::Arc;
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use fleet_api::ObjectName;
 
-use super::calm::Calm;
-use super::error::{Class, Failure};
+use super::course::{Command, Course};
 use super::item::{Input, Item};
-use super::mass_deletion::MassDeletionGuard;
-use super::settling::Timeline;
-use super::update::Touched;
 use crate::config::Config;
 use crate::metrics::SourceMetrics;
-use crate::{ResourceVersion, SourceState, Tracked, Uid, View};
+use crate::{Tracked, View};
 
-/// A watch that lives for so long works, though nothing comes.
-const PROVEN_AFTER: Duration = Duration::from_secs(5);
-/// Failures in a row for so long demand a list.
-const RELIST_AFTER: Duration = Duration::from_mins(1);
-
-/// What the task has to do next: each ends the stream that it reads. The next one continues from
-/// [`Machine::version`], or begins with a list where there is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Command {
-    /// Try again after a pause.
-    Retry,
-    /// Continue after a moment: a running watch has ended.
-    Resume,
-    /// List at once: the pause is over.
-    Relist,
-    /// List a second time, to confirm a mass deletion.
-    Confirm,
-    /// Ask discovery whether the kind is served, then go on accordingly.
-    Discover,
-    /// The kind is not served: look again later.
-    Recheck,
-}
-
-/// A list on its way.
+/// What a list has shown that is on its way.
 pub(super) struct Listing<T> {
-    pub(super) begun: Instant,
     pub(super) seen: HashSet<ObjectName>,
     pub(super) fresh: Vec<Item<T>>,
 }
 
-/// Failures in a row.
-pub(super) struct Failing {
-    since: Instant,
-}
-
-/// What speaks against a watch that was accepted and has not shown anything yet.
-#[derive(Clone, Copy, Default)]
-struct Probation {
-    /// Since when it runs.
-    since: Option<Instant>,
-    /// How many in a row ended before they had shown anything.
-    failures: u32,
+impl<T> Default for Listing<T> {
+    fn default() -> Self {
+        Self { seen: HashSet::new(), fresh: Vec::new() }
+    }
 }
 
 pub(crate) struct Machine<T: Tracked> {
-    pub(super) config: Config,
-    pub(super) metrics: SourceMetrics,
-    pub(super) view: View<T>,
-    pub(super) touched: Touched,
-    /// The view differs from the one published last, be it in a version only.
-    pub(super) dirty: bool,
-    pub(super) listing: Option<Listing<T>>,
-    /// Up to where the view shows all changes; without it only a list does.
-    pub(super) version: Option<ResourceVersion>,
-    pub(super) timeline: Timeline,
-    pub(super) calm: Calm,
-    pub(super) failing: Option<Failing>,
-    probation: Probation,
-    /// How long the API server asks to wait.
-    retry_after: Option<Duration>,
-    /// Objects that one list lacked and that wait for a second opinion.
-    pub(super) held: Option<BTreeSet<(ObjectName, Uid)>>,
-    /// The next list may come from another cluster: no loss is believed at once.
-    pub(super) suspicious: bool,
-    guard: MassDeletionGuard,
-    /// The API server went back in time, and no other source of the cluster knows.
-    pub(super) went_back: bool,
-    /// When the present stream was opened: what it answers was asked then.
-    opened: Option<Instant>,
+    pub(super) course: Course,
+    /// The content. How far it can be trusted is in `course`, until it is published.
+    content: View<T>,
+    /// Counts while `course` has a list on its way.
+    pub(super) listing: Listing<T>,
 }
 
 impl<T: Tracked> Machine<T> {
@@ -96,91 +40,45 @@ impl<T: Tracked> Machine<T> {
         optional: bool,
         cautious_for: Option<Duration>,
     ) -> Self {
-        let mut view = View::default();
-        view.settled = cautious_for.is_none();
-        let limits =
-            if optional { config.mass_deletion.none_allowed() } else { config.mass_deletion };
-        Self {
-            guard: MassDeletionGuard::new(limits),
-            config,
-            metrics,
-            view,
-            touched: Touched::Names(Vec::new()),
-            dirty: false,
-            listing: None,
-            version: None,
-            timeline: Timeline::default(),
-            calm: Calm::new(cautious_for),
-            failing: None,
-            probation: Probation::default(),
-            retry_after: None,
-            held: None,
-            suspicious: false,
-            went_back: false,
-            opened: None,
-        }
+        let course = Course::new(config, metrics, optional, cautious_for);
+        Self { course, content: View::default(), listing: Listing::default() }
     }
 
-    pub(crate) fn view(&self) -> &View<T> {
-        &self.view
+    pub(crate) fn course(&self) -> &Course {
+        &self.course
     }
 
-    /// The names that changed since the last call, those with only a new version included; `None`
-    /// if there is nothing to publish at all.
-    pub(crate) fn take_changes(&mut self) -> Option<Touched> {
-        let touched = std::mem::replace(&mut self.touched, Touched::Names(Vec::new()));
-        std::mem::take(&mut self.dirty).then_some(touched)
+    pub(crate) fn course_mut(&mut self) -> &mut Course {
+        &mut self.course
     }
 
-    /// From where a watch can continue.
-    pub(crate) fn version(&self) -> Option<&ResourceVersion> {
-        self.version.as_ref()
+    /// The view as it is now.
+    pub(crate) fn view(&self) -> View<T> {
+        self.content.standing_at(self.course.standing())
     }
 
-    /// The next stream begins with a list.
-    pub(crate) fn relist(&mut self) {
-        self.version = None;
+    pub(super) fn content(&self) -> &View<T> {
+        &self.content
     }
 
-    /// Whether the list that is on its way, or else the last complete one, was begun at `since` or later.
-    pub(crate) fn is_listed_since(&self, since: Instant) -> bool {
-        let begun = self.listing.as_ref().map(|listing| listing.begun);
-        begun.or(self.view.listed).is_some_and(|begun| begun >= since)
+    pub(super) fn content_mut(&mut self) -> &mut View<T> {
+        &mut self.content
     }
 
-    /// Whether a list is on its way.
-    pub(crate) fn is_listing(&self) -> bool {
-        self.listing.is_some()
+    /// Number of objects.
+    pub(crate) fn object_count(&self) -> usize {
+        self.content.len()
     }
 
-    /// When a watch has lived long enough to be trusted although it is silent.
-    pub(crate) fn proven_at(&self) -> Option<Instant> {
-        self.probation.since.map(|since| since + PROVEN_AFTER)
-    }
-
-    /// The watch works: it has lived for a while, or something came.
-    pub(crate) fn proven(&mut self, now: Instant) {
-        if self.proven_at().is_some_and(|at| at <= now) {
-            self.lives();
-        }
-    }
-
-    /// How long the API server has asked to wait.
-    pub(crate) fn take_retry_after(&mut self) -> Option<Duration> {
-        self.retry_after.take()
-    }
-
-    /// When a source that does not get through becomes stale.
-    pub(crate) fn stale_at(&self) -> Option<Instant> {
-        let failing = self.failing.as_ref()?;
-        matches!(self.view.state, SourceState::Live | SourceState::Resyncing)
-            .then(|| failing.since + self.config.stale_after)
+    /// No stream continues a list that another one has begun.
+    pub(crate) fn drop_list(&mut self) {
+        self.listing = Listing::default();
     }
 
     /// Whether `input` is one deletion too many: it must not be handled before discovery was
     /// asked.
     pub(crate) fn must_confirm(&mut self, input: &Input<T>, now: Instant) -> bool {
-        if self.listing.is_some() {
+        if self.course.is_listing() {
             return false;
         }
         let (name, uid, gone) = match input {
@@ -188,288 +86,68 @@ impl<T: Tracked> Machine<T> {
             Input::Applied(item) if item.terminating => (&item.name, &item.uid, false),
             _ => return false,
         };
-        let ours = self.view.get(name).is_some_and(|record| record.uid == *uid);
-        ours && self.guard.count(uid, gone, self.view.len(), now)
-    }
-
-    /// Discovery lists the kind: deletions are believed for a while.
-    pub(crate) fn release(&mut self, now: Instant) {
-        self.guard.release(now);
-    }
-
-    /// A stream is opened.
-    pub(crate) fn opens(&mut self, now: Instant) {
-        self.opened = Some(now);
-    }
-
-    /// Discovery, which was asked at `asked`, does not list the kind. The content stays as it is.
-    pub(crate) fn missing(&mut self, asked: Instant) -> Command {
-        self.forget_list();
-        self.relist();
-        self.failing = None;
-        self.refused(Some(asked));
-        if !self.is_missing() {
-            self.enter(SourceState::Missing { since: asked });
-        }
-        Command::Recheck
-    }
-
-    /// Whether the kind is known not to be served.
-    pub(crate) fn is_missing(&self) -> bool {
-        matches!(self.view.state, SourceState::Missing { .. })
-    }
-
-    /// The kind is not to be had. Consumers are woken each time: one may wait for an answer to a later question.
-    fn refused(&mut self, asked: Option<Instant>) {
-        self.view.refused = asked;
-        self.change();
-    }
-
-    /// Discovery, which was asked at `asked`, did not answer whether the kind is served. The content stays as it is.
-    pub(crate) fn undiscovered(&mut self, failure: &Failure, asked: Instant) {
-        self.opens(asked);
-        self.retry_after = failure.retry_after;
-        if let Class::Forbidden(verb) = failure.class {
-            self.failing = None;
-            self.forbidden(verb, &failure.message, asked);
-            self.follow(asked);
-        } else {
-            self.trouble(failure, asked);
-        }
-    }
-
-    /// The API server may be another one than before: any loss needs a second list.
-    pub(crate) fn suspect(&mut self) {
-        self.suspicious = true;
-    }
-
-    /// The source does not get through, and it is known not to be connected right now.
-    pub(crate) fn unreachable(&mut self, now: Instant) {
-        let Some(failing) = &self.failing else { return };
-        let since = failing.since;
-        if self.stale_at().is_some_and(|at| at <= now) {
-            let silence = || "the API server does not answer".into();
-            let message = self.view.trouble.clone().unwrap_or_else(silence);
-            self.enter(SourceState::Stale { since, message });
-        }
+        let ours = self.content.get(name).is_some_and(|record| record.uid == *uid);
+        ours && self.course.guard.count(uid, gone, self.content.len(), now)
     }
 
     /// Takes one event.
     pub(crate) fn handle(&mut self, input: Input<T>, now: Instant) -> Option<Command> {
-        self.metrics.event(input.as_str());
+        self.course.metrics.event(input.as_str());
         let command = self.take(input, now);
-        self.follow(now);
+        self.course.follow(now);
         command
     }
 
     fn take(&mut self, input: Input<T>, now: Instant) -> Option<Command> {
         match input {
             Input::ListStarted => {
-                if !matches!(self.view.state, SourceState::Live | SourceState::Resyncing) {
-                    self.doubt();
-                }
-                self.begin(now);
-                // From a state of trouble a list is only an attempt: its first answer decides.
-                match self.view.state {
-                    SourceState::Pending => self.enter(SourceState::Listing),
-                    SourceState::Live => self.enter(SourceState::Resyncing),
-                    _ => {}
-                }
+                self.drop_list();
+                self.course.begins_list(now);
             }
-            Input::Progress => {}
             Input::Listed(item) => self.listed(item, now),
             Input::ListCompleted(version) => {
                 self.date(&version);
                 let command = self.list_is_complete();
-                self.version = command.is_none().then_some(version);
+                self.course.version = command.is_none().then_some(version);
                 return command;
             }
-            Input::Applied(item) if self.listing.is_some() => self.listed(item, now),
+            Input::Applied(item) if self.course.is_listing() => self.listed(item, now),
             Input::Applied(item) => {
-                self.lives();
-                self.reaches(item.version.clone());
+                self.course.lives();
+                self.course.reaches(item.version.clone());
                 self.apply(item, true);
             }
             Input::Deleted { name, uid, version } => {
-                if let Some(listing) = &mut self.listing {
-                    listing.seen.remove(&name);
-                    listing.fresh.retain(|item| item.name != name || item.uid != uid);
+                if self.course.is_listing() {
+                    self.listing.seen.remove(&name);
+                    self.listing.fresh.retain(|item| item.name != name || item.uid != uid);
                 } else {
-                    self.lives();
-                    self.reaches(version);
+                    self.course.lives();
+                    self.course.reaches(version);
                     self.delete(&name, &uid);
                 }
             }
             Input::Bookmark(version) => {
-                if self.listing.is_none() {
-                    self.reaches(version);
+                if !self.course.is_listing() {
+                    self.course.reaches(version);
                 }
             }
-            // Like a failure until the answer comes, and forgotten then.
-            Input::Requested => {
-                self.probation.since = None;
-                self.failing.get_or_insert(Failing { since: now });
-            }
-            Input::WatchStarted => {
-                if self.listing.is_none() && self.held.is_none() {
-                    self.accepted(now);
-                }
-            }
-            Input::ServerChanged => self.another_server(),
-            Input::Failed(failure) => return Some(self.failed(&failure, now)),
+            Input::Requested => self.course.requested(now),
+            Input::WatchStarted => self.course.accepted(now),
+            Input::ServerChanged => self.course.another_server(),
+            Input::Progress => {}
+            Input::Failed(failure) => return Some(self.course.fail(&failure, now)),
         }
         None
     }
 
-    /// The stream has ended without a failure: API servers end watches from time to time.
-    pub(crate) fn ended(&mut self, now: Instant) -> Command {
-        self.forget_list();
-        self.interrupted(now);
-        Command::Resume
-    }
-
-    fn failed(&mut self, failure: &Failure, now: Instant) -> Command {
-        self.metrics.error(failure.class.as_str());
-        self.forget_list();
-        self.interrupted(now);
-        self.retry_after = failure.retry_after;
-        match failure.class {
-            // That is what an API server without history answers, and no trouble. Where it always
-            // answers that, one list follows another, and these need the longer pauses.
-            Class::Expired => {
-                self.relist();
-                self.doubt();
-                return Command::Retry;
-            }
-            Class::Forbidden(verb) => {
-                self.relist();
-                self.failing = None;
-                self.forbidden(verb, &failure.message, now);
-                return Command::Retry;
-            }
-            Class::NotFound => {
-                self.relist();
-                return Command::Discover;
-            }
-            _ => {}
-        }
-        self.trouble(failure, now);
-        self.unreachable(now);
-        let failing_for = self.failing.as_ref().map(|failing| now - failing.since);
-        // A watch may have missed what the API server no longer knows, or what cannot be read.
-        let lost = failure.class == Class::Undecodable || failing_for >= Some(RELIST_AFTER);
-        if lost {
-            self.relist();
-            self.doubt();
-        }
-        let resume = failure.class == Class::Interrupted && !lost;
-        if resume { Command::Resume } else { Command::Retry }
-    }
-
-    /// Notes a failure that may heal by itself.
-    pub(crate) fn trouble(&mut self, failure: &Failure, now: Instant) {
-        self.failing.get_or_insert(Failing { since: now });
-        if self.view.trouble.as_ref() != Some(&failure.message) {
-            self.view.trouble = Some(Arc::clone(&failure.message));
-            self.dirty = true;
-        }
-    }
-
-    fn forbidden(&mut self, verb: &'static str, message: &Arc<str>, now: Instant) {
-        let since = match &self.view.state {
-            SourceState::Forbidden { since, .. } => *since,
-            _ => now,
-        };
-        self.refused(self.opened);
-        self.enter(SourceState::Forbidden { since, verb, message: Arc::clone(message) });
-    }
-
-    /// The API server answered.
-    pub(super) fn reached(&mut self) {
-        self.failing = None;
-        self.dirty |= self.view.trouble.take().is_some();
-    }
-
-    /// The API server has accepted a watch. After one that ended at once this proves nothing: a gateway may accept
-    /// every watch and never deliver an event.
-    fn accepted(&mut self, now: Instant) {
-        if self.probation.failures == 0 {
-            self.lives();
-        }
-        self.probation.since = Some(now);
-    }
-
-    /// Whether lists work, but no watch does: changes arrive with the next list at best.
-    pub(super) fn watch_fails(&self) -> bool {
-        match self.view.state {
-            SourceState::Forbidden { verb: "watch", .. } => true,
-            SourceState::Stale { .. } => self.probation.failures > 1,
-            _ => false,
-        }
-    }
-
-    /// A watch has ended. One that has shown nothing counts as a failure that goes on.
-    fn interrupted(&mut self, now: Instant) {
-        if self.probation.since.take().is_some() {
-            self.probation.failures += 1;
-            self.failing.get_or_insert(Failing { since: now });
-        }
-    }
-
-    /// A watch event came: the watch works.
-    fn lives(&mut self) {
-        self.probation = Probation::default();
-        self.reached();
-        if self.view.bootstrapped {
-            self.enter(SourceState::Live);
-        }
-    }
-
-    /// Something that consumers can see has changed.
-    pub(super) fn change(&mut self) {
-        self.view.revision += 1;
-        self.dirty = true;
-    }
-
-    /// Changes the state and publishes it once.
-    pub(super) fn enter(&mut self, state: SourceState) {
-        if self.view.state == state {
-            return;
-        }
-        self.metrics.state(&state);
-        self.view.state = state;
-        self.change();
-    }
-
-    fn begin(&mut self, begun: Instant) {
-        self.probation.since = None;
-        self.relist();
-        self.listing = Some(Listing { begun, seen: HashSet::new(), fresh: Vec::new() });
-        self.guard.reset();
-    }
-
-    fn forget_list(&mut self) {
-        self.listing = None;
-    }
-
     fn listed(&mut self, item: Item<T>, now: Instant) {
-        if self.listing.is_none() {
-            self.begin(now);
+        if !self.course.is_listing() {
+            self.drop_list();
+            self.course.begin(now);
         }
-        match self.view.state {
-            SourceState::Listing | SourceState::Resyncing => self.reached(),
-            // It is the watch that fails, and that is still to be tried.
-            _ if self.watch_fails() => {}
-            _ => {
-                self.reached();
-                let again = self.view.bootstrapped;
-                let state = if again { SourceState::Resyncing } else { SourceState::Listing };
-                self.enter(state);
-            }
-        }
-        if let Some(listing) = &mut self.listing {
-            listing.seen.insert(item.name.clone());
-            listing.fresh.push(item);
-        }
+        self.course.lists();
+        self.listing.seen.insert(item.name.clone());
+        self.listing.fresh.push(item);
     }
 }

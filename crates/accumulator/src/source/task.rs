@@ -1,23 +1,24 @@
 //! The task of one source: reads the events, asks when it must, starts over when that is the only
 //! way out.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
-use futures::StreamExt;
 use tokio::sync::mpsc;
 
+use super::course::{Command, Course};
 use super::error::{Class, Failure};
-use super::feed::{Discovered, Feed, ReadOptions, WatchError, WatchItem};
-use super::item::Input;
+use super::feed::{Discovered, ReadOptions, WatchError};
 use super::refresh::Refresh;
-use super::state::{Command, Machine};
+use super::typed::{Read, Source};
 use super::update::Update;
 use crate::config::Config;
 use crate::metrics::{Reason, SourceMetrics};
 use crate::time::now;
-use crate::{SourceInfo, SourceState, Tracked, View};
+use crate::{SourceInfo, SourceState};
 
 /// Events that are put into one update at most, if they are there already. Nothing is waited for.
 const BATCH: usize = 64;
@@ -42,14 +43,11 @@ fn backoff(config: &Config) -> ExponentialBackoff {
         .build()
 }
 
-pub(crate) struct Task<S, T: Tracked> {
+pub(crate) struct Task<S> {
     info: SourceInfo,
-    /// The view of the source in a snapshot.
-    place: fn(&mut S) -> &mut View<T>,
     config: Config,
-    feed: Box<dyn Feed<T::Wire>>,
     options: ReadOptions,
-    machine: Machine<T>,
+    source: Box<dyn Source<S>>,
     metrics: SourceMetrics,
     outbox: mpsc::Sender<Update<S>>,
     /// When lists of the cluster are to be repeated.
@@ -84,6 +82,11 @@ async fn at(time: Option<Instant>) {
     }
 }
 
+/// Reads on in the stream of a source.
+async fn read_on<S>(source: &mut dyn Source<S>) -> Read {
+    poll_fn(|context| source.poll_read(context)).await
+}
+
 /// `duration`, give or take a fifth, so that many agents do not ask in step.
 fn jittered(duration: Duration) -> Duration {
     duration.mul_f64(0.8 + 0.4 * fastrand::f64())
@@ -95,29 +98,21 @@ fn scattered(duration: Duration) -> Duration {
     duration.mul_f64(0.5 + fastrand::f64())
 }
 
-impl<S: 'static, T: Tracked> Task<S, T> {
+impl<S: 'static> Task<S> {
     pub(crate) fn new(
         info: SourceInfo,
-        place: fn(&mut S) -> &mut View<T>,
+        source: Box<dyn Source<S>>,
         config: Config,
-        feed: Box<dyn Feed<T::Wire>>,
         metrics: SourceMetrics,
         outbox: mpsc::Sender<Update<S>>,
         refresh: Refresh,
     ) -> Self {
         Self {
-            machine: Machine::new(
-                config.clone(),
-                metrics.clone(),
-                info.optional,
-                config.cautious.contains(info.id).then_some(config.cautious_for),
-            ),
             options: ReadOptions { page_size: config.page_size, decoding: metrics.decoding() },
             info,
-            place,
             backoff: backoff(&config),
             config,
-            feed,
+            source,
             metrics,
             outbox,
             refresh,
@@ -130,6 +125,14 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         }
     }
 
+    fn course(&mut self) -> &mut Course {
+        self.source.course_mut()
+    }
+
+    fn state(&self) -> &SourceState {
+        &self.source.course().standing().state
+    }
+
     /// Runs until the owner is gone. Cancelling is dropping.
     pub(crate) async fn run(mut self) {
         self.identity = self.ask_identity().await;
@@ -138,25 +141,27 @@ impl<S: 'static, T: Tracked> Task<S, T> {
 
     /// Reads one stream, and does what its end asks for.
     async fn turn(&mut self) -> Result<(), Closed> {
-        let mut command = self.follow().await?;
+        let command = self.follow().await;
+        self.source.close();
+        let mut command = command?;
         if command == Command::Discover {
             command = self.check_missing().await?;
         }
         match command {
             Command::Confirm => {
                 let (cluster, kind) = (self.info.cluster.as_str(), self.info.kind.label());
-                let object_count = self.machine.view().len();
+                let object_count = self.source.object_count();
                 tracing::warn!(cluster, kind, object_count, "Many objects disappeared at once");
                 tokio::time::sleep(self.config.mass_deletion.confirm_after).await;
             }
             Command::Recheck => self.await_served().await?,
             Command::Resume => self.resume().await?,
-            Command::Relist => self.machine.relist(),
+            Command::Relist => self.course().relist(),
             Command::Retry | Command::Discover => self.pause().await?,
         }
         // After so long only a list shows what is there, and in which cluster.
         if self.is_stale() {
-            self.machine.relist();
+            self.course().relist();
             self.check_identity().await;
         }
         Ok(())
@@ -165,10 +170,10 @@ impl<S: 'static, T: Tracked> Task<S, T> {
     /// Reads one stream to the point where another one is needed.
     async fn follow(&mut self) -> Result<Command, Closed> {
         let since = self.refresh.since();
-        if !self.machine.is_listed_since(since) {
-            self.machine.relist();
+        if !self.course().is_listed_since(since) {
+            self.course().relist();
             // A new term of a leader, or an API server that may be another one: what is here may be old.
-            self.machine.doubt();
+            self.course().doubt();
             // At once: the list may take long, and a controller may plan meanwhile.
             self.publish(now()).await?;
             self.doubtful.get_or_insert(since);
@@ -178,38 +183,41 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         }
         self.opened_at = now();
         self.refresh.tries();
-        self.machine.opens(self.opened_at);
-        let from = self.machine.version();
-        if from.is_none() {
+        let opened_at = self.opened_at;
+        self.course().opens(opened_at);
+        if self.course().version().is_none() {
             self.relist_at = now() + jittered(self.config.relist_every);
         }
-        let mut events = self.feed.open(&self.options, from);
+        self.source.open(&self.options);
         loop {
-            let is_live = self.machine.view().state().is_live();
-            let list_by = self.machine.is_listing().then(|| now() + LIST_WITHIN);
-            let item = tokio::select! {
+            let course = self.source.course();
+            let is_live = course.standing().state.is_live();
+            let list_by = course.is_listing().then(|| now() + LIST_WITHIN);
+            let (stale_at, proven_at) = (course.stale_at(), course.proven_at());
+            let (settled_at, calm_at) = (course.settled_at(), course.calm_at());
+            let read = tokio::select! {
                 biased;
-                item = events.next() => item,
-                () = at(self.machine.stale_at()) => {
-                    self.machine.unreachable(now());
+                read = read_on(&mut *self.source) => read,
+                () = at(stale_at) => {
+                    self.course().unreachable(now());
                     self.publish(now()).await?;
-                    if self.machine.is_listing() {
+                    if self.course().is_listing() {
                         continue;
                     }
                     return Ok(Command::Relist);
                 }
-                () = at(self.machine.proven_at()) => {
-                    self.machine.proven(now());
+                () = at(proven_at) => {
+                    self.course().proven(now());
                     self.publish(now()).await?;
                     continue;
                 }
-                () = at(self.machine.settled_at()) => {
-                    self.machine.settled();
+                () = at(settled_at) => {
+                    self.course().settled();
                     self.publish(now()).await?;
                     continue;
                 }
-                () = at(self.machine.calm_at()) => {
-                    self.machine.calmed();
+                () = at(calm_at) => {
+                    self.course().calmed();
                     self.publish(now()).await?;
                     continue;
                 }
@@ -217,22 +225,24 @@ impl<S: 'static, T: Tracked> Task<S, T> {
                 () = at(is_live.then_some(self.relist_at)) => return Ok(Command::Relist),
                 () = at(list_by) => return self.give_up_list().await,
                 since = self.refresh.changed() => {
-                    if self.machine.is_listed_since(since) {
+                    if self.course().is_listed_since(since) {
                         continue;
                     }
                     return Ok(Command::Relist);
                 }
             };
             let received = now();
-            let mut ends_turn = matches!(item, Some(WatchItem::Progress));
-            let mut command = self.take(item, received).await?;
+            let mut ends_turn = read == Read::Progress;
+            let mut command = self.take(read, received).await?;
             for _ in 1..BATCH {
                 if command.is_some() || ends_turn {
                     break;
                 }
-                let Poll::Ready(item) = futures::poll!(events.next()) else { break };
-                ends_turn = matches!(item, Some(WatchItem::Progress));
-                command = self.take(item, received).await?;
+                let Poll::Ready(read) = futures::poll!(pin!(read_on(&mut *self.source))) else {
+                    break;
+                };
+                ends_turn = read == Read::Progress;
+                command = self.take(read, received).await?;
             }
             self.publish(received).await?;
             if let Some(command) = command {
@@ -246,23 +256,23 @@ impl<S: 'static, T: Tracked> Task<S, T> {
 
     /// Before a watch continues: an API server that went back in time is silent until it has reached the version again.
     async fn check_time(&mut self) -> Result<Option<Command>, Closed> {
-        if self.machine.version().is_none() || self.doubtful.is_none() {
+        if self.course().version().is_none() || self.doubtful.is_none() {
             return Ok(None);
         }
-        let asked = tokio::time::timeout(ASK_WITHIN, self.feed.newest()).await;
+        let asked = tokio::time::timeout(ASK_WITHIN, self.source.newest()).await;
         let silent = || kube::Error::Service("no answer in time".into());
         match asked.unwrap_or_else(|_| Err(silent())) {
             Ok(newest) => {
-                if newest.is_some_and(|newest| self.machine.is_older(&newest)) {
-                    self.machine.relist();
+                if newest.is_some_and(|newest| self.course().is_older(&newest)) {
+                    self.course().relist();
                 }
                 Ok(None)
             }
             Err(error) => {
                 let failure = Failure::from(&WatchError::List(error));
-                let command = self.machine.handle(Input::Failed(failure), now());
+                let command = self.course().failed(&failure, now());
                 self.publish(now()).await?;
-                Ok(command)
+                Ok(Some(command))
             }
         }
     }
@@ -271,55 +281,44 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         let seconds = LIST_WITHIN.as_secs();
         let message = format!("the list has made no progress for {seconds} s");
         let failure = Failure::new(Class::Failed, message);
-        self.machine.handle(Input::Failed(failure), now());
+        self.course().failed(&failure, now());
         self.publish(now()).await?;
         Ok(Command::Retry)
     }
 
     fn is_stale(&self) -> bool {
-        matches!(self.machine.view().state(), SourceState::Stale { .. })
+        matches!(self.state(), SourceState::Stale { .. })
     }
 
-    /// Handles what was read; `None` is the end of the stream.
-    async fn take(
-        &mut self,
-        item: Option<WatchItem<T::Wire>>,
-        received: Instant,
-    ) -> Result<Option<Command>, Closed> {
-        let command = match item {
-            None => Some(self.machine.ended(received)),
-            Some(item) => self.handle(Input::read(item), received).await?,
-        };
+    /// Takes what was read.
+    async fn take(&mut self, read: Read, received: Instant) -> Result<Option<Command>, Closed> {
+        let command = self.handle(read, received).await?;
         if command.is_some() {
             let well = self.well_since.take();
             if well.is_some_and(|since| received.duration_since(since) >= WELL_AFTER) {
                 self.backoff = backoff(&self.config);
             }
-        } else if self.machine.view().state().is_live() {
+        } else if self.state().is_live() {
             self.well_since.get_or_insert(received);
             self.doubtful = None;
         }
         Ok(command)
     }
 
-    async fn handle(
-        &mut self,
-        input: Input<T>,
-        received: Instant,
-    ) -> Result<Option<Command>, Closed> {
-        if self.machine.must_confirm(&input, received) {
+    async fn handle(&mut self, read: Read, received: Instant) -> Result<Option<Command>, Closed> {
+        if self.source.must_confirm(received) {
             // What came before does not wait for the answer.
             self.publish(received).await?;
             if let Some(command) = self.confirm_deletions().await? {
                 return Ok(Some(command));
             }
         }
-        if matches!(input, Input::ServerChanged) {
+        if read == Read::ServerChanged {
             let (cluster, kind) = (self.info.cluster.as_str(), self.info.kind.label());
             tracing::warn!(cluster, kind, "Another API server answers, nothing is deleted for now");
         }
-        let command = self.machine.handle(input, received);
-        if self.machine.take_went_back() {
+        let command = self.source.take(received);
+        if self.course().take_went_back() {
             self.report_older_state();
         }
         Ok(command)
@@ -327,10 +326,10 @@ impl<S: 'static, T: Tracked> Task<S, T> {
 
     /// Hands the view to the owner if it differs from the one it has.
     async fn publish(&mut self, received: Instant) -> Result<(), Closed> {
-        let view = self.machine.view();
-        self.metrics.received(received, view.len());
-        let (state, revision) = (view.state().clone(), view.revision);
-        let Some(touched) = self.machine.take_changes() else { return Ok(()) };
+        self.metrics.received(received, self.source.object_count());
+        let standing = self.source.course().standing();
+        let (state, revision) = (standing.state.clone(), standing.revision);
+        let Some(touched) = self.course().take_changes() else { return Ok(()) };
         let reason = if state != self.published.state {
             self.log(&state);
             if state.follows() && !self.published.state.follows() {
@@ -343,8 +342,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             Reason::Version
         };
         self.published = Published { revision, state };
-        let (view, place) = (self.machine.view().clone(), self.place);
-        let install = Box::new(move |snapshot: &mut S| *place(snapshot) = view);
+        let install = self.source.install();
         let update = Update { source: self.info.id, received, reason, touched, install };
         self.outbox.send(update).await.map_err(|_| Closed)
     }
@@ -361,7 +359,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
 
     fn log(&self, state: &SourceState) {
         let (cluster, kind) = (self.info.cluster.as_str(), self.info.kind.label());
-        let count = self.machine.view().len();
+        let count = self.source.object_count();
         match state {
             SourceState::Stale { message, .. } => {
                 tracing::warn!(cluster, kind, error = %message, "Source is stale");
@@ -394,30 +392,31 @@ impl<S: 'static, T: Tracked> Task<S, T> {
         self.doubtful.get_or_insert_with(now);
         let delay = scattered(self.backoff.next().unwrap_or(self.config.max_backoff));
         let delay = if self.is_spared() { jittered(self.config.recheck_optional) } else { delay };
-        let asked = self.machine.take_retry_after();
+        let asked = self.course().take_retry_after();
         (delay.max(asked.unwrap_or_default()), asked.is_none())
     }
 
     /// Whether the agent does without the source, and has for a while: asking for it all the time would only cost the API
     /// server, and one that has just started may refuse what it allows later.
     fn is_spared(&self) -> bool {
-        let view = self.machine.view();
-        let (SourceState::Forbidden { since, .. } | SourceState::Missing { since }) = view.state()
+        let standing = self.source.course().standing();
+        let (SourceState::Forbidden { since, .. } | SourceState::Missing { since }) =
+            &standing.state
         else {
             return false;
         };
         let is_old = now().duration_since(*since) >= self.config.recheck_optional;
-        self.info.optional && !view.bootstrapped() && is_old
+        self.info.optional && !standing.bootstrapped && is_old
     }
 
     /// Waits for so long, or with `hurries` until lists are asked for or another source of the cluster gets through again.
     async fn pause_for(&mut self, delay: Duration, hurries: bool) -> Result<(), Closed> {
         let until = tokio::time::Instant::now() + delay;
-        if let Some(stale_at) = self.machine.stale_at()
+        if let Some(stale_at) = self.course().stale_at()
             && stale_at < until.into_std()
         {
             tokio::time::sleep_until(stale_at.into()).await;
-            self.machine.unreachable(now());
+            self.course().unreachable(now());
             self.publish(now()).await?;
         }
         tokio::select! {
@@ -436,7 +435,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
     }
 
     async fn discover(&mut self) -> Result<Discovered, Failure> {
-        let answer = tokio::time::timeout(ASK_WITHIN, self.feed.discover()).await;
+        let answer = tokio::time::timeout(ASK_WITHIN, self.source.discover()).await;
         let silent = || Failure::new(Class::Failed, "discovery did not answer");
         answer.map_err(|_| silent())?.map_err(Failure::from)
     }
@@ -447,16 +446,16 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             let asked = now();
             match self.discover().await {
                 Ok(Discovered::Served) => {
-                    self.machine.release(now());
+                    self.course().release(now());
                     return Ok(None);
                 }
                 Ok(Discovered::Terminating | Discovered::Absent) => {
-                    let command = self.machine.missing(asked);
+                    let command = self.course().missing(asked);
                     self.publish(now()).await?;
                     return Ok(Some(command));
                 }
                 Err(failure) => {
-                    self.machine.undiscovered(&failure, asked);
+                    self.course().undiscovered(&failure, asked);
                     self.publish(now()).await?;
                     // A list that is asked for meanwhile is begun by what reads this stream.
                     let (delay, _) = self.next_pause();
@@ -477,25 +476,27 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             answer = self.discover().await;
         }
         let command = match answer {
-            Ok(Discovered::Absent) => self.machine.missing(asked),
+            Ok(Discovered::Absent) => self.course().missing(asked),
             Ok(Discovered::Served | Discovered::Terminating) => {
                 let message = "not found, though discovery lists the kind";
-                self.machine.trouble(&Failure::new(Class::NotFound, message), now());
+                self.course().trouble(&Failure::new(Class::NotFound, message), now());
                 Command::Retry
             }
             Err(failure) => {
-                self.machine.undiscovered(&failure, asked);
+                self.course().undiscovered(&failure, asked);
                 Command::Retry
             }
         };
-        self.machine.unreachable(now());
+        self.course().unreachable(now());
         self.publish(now()).await?;
         Ok(command)
     }
 
     /// Whether consumers go on without the kind as soon as it is known not to be served.
     fn doubts_absence(&self) -> bool {
-        self.info.optional && !self.machine.is_missing() && !self.config.absent_after.is_zero()
+        self.info.optional
+            && !self.source.course().is_missing()
+            && !self.config.absent_after.is_zero()
     }
 
     /// Waits until the kind is served. While discovery is forbidden this is not known, and a list proves nothing: it is
@@ -520,12 +521,12 @@ impl<S: 'static, T: Tracked> Task<S, T> {
             match answer {
                 Ok(Discovered::Served) => return Ok(()),
                 Ok(Discovered::Terminating | Discovered::Absent) => {
-                    self.machine.missing(asked);
+                    self.course().missing(asked);
                 }
                 Err(failure) => {
                     pause = failure.retry_after.unwrap_or_default();
                     if matches!(failure.class, Class::Forbidden(_)) {
-                        self.machine.undiscovered(&failure, asked);
+                        self.course().undiscovered(&failure, asked);
                     }
                 }
             }
@@ -534,7 +535,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
     }
 
     async fn ask_identity(&mut self) -> Option<String> {
-        tokio::time::timeout(IDENTIFY_WITHIN, self.feed.identity()).await.ok().flatten()
+        tokio::time::timeout(IDENTIFY_WITHIN, self.source.identity()).await.ok().flatten()
     }
 
     /// After a time without contact, the address may lead to another cluster.
@@ -548,7 +549,7 @@ impl<S: 'static, T: Tracked> Task<S, T> {
                 source = self.info.field,
                 "API server belongs to a different cluster"
             );
-            self.machine.suspect();
+            self.course().suspect();
         }
     }
 }

@@ -34,7 +34,9 @@ pub fn certificates_from_pem(text: &[u8]) -> Result<Vec<Vec<u8>>, String> {
 fn reason(error: &Error) -> String {
     match error {
         Error::MissingSectionEnd { .. } => "a section does not end".to_owned(),
-        Error::IllegalSectionStart { .. } => "a line begins a section and has more in it".to_owned(),
+        Error::IllegalSectionStart { .. } => {
+            "a line begins a section and has more in it".to_owned()
+        }
         error => one_line(error),
     }
 }

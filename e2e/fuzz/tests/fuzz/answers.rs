@@ -114,8 +114,7 @@ fn server(pages: &[Vec<u8>], events: &[u8]) -> Client {
     let events = events.to_vec();
     let service = tower::service_fn(move |request: Request<Body>| {
         let watches = request.uri().query().is_some_and(|query| query.contains("watch=true"));
-        let body =
-            if watches { Some(events.clone()) } else { pages.lock().unwrap().pop_front() };
+        let body = if watches { Some(events.clone()) } else { pages.lock().unwrap().pop_front() };
         let status = if body.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
         let mut response = Response::new(Body::from(body.unwrap_or_default()));
         *response.status_mut() = status;
@@ -265,7 +264,11 @@ fn answers_are_read_as_they_are_or_refused() {
     check(SEEDS, 128, &(numbers(), mutations), |(numbers, mutations)| {
         let mut answers = Answers::new(&world, &numbers);
         for (of_events, at, mutation) in &mutations {
-            mutate(if *of_events { &mut answers.events } else { &mut answers.pages }, *at, mutation);
+            mutate(
+                if *of_events { &mut answers.events } else { &mut answers.pages },
+                *at,
+                mutation,
+            );
         }
         let (read, meaning) = (world.read(&answers)?, answers.meaning());
         if mutations.is_empty() {

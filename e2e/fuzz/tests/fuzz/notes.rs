@@ -31,7 +31,8 @@ fn drains() -> impl Strategy<Value = String> {
         drains.to_string()
     });
     let many = (0_usize..6000).prop_map(|count| {
-        let entry = |at| json!({ "service": format!("shop/web-{at}"), "percent": 1, "reason": "Drained" });
+        let entry =
+            |at| json!({ "service": format!("shop/web-{at}"), "percent": 1, "reason": "Drained" });
         let entries: Vec<_> = (0..count).map(entry).collect();
         json!({ "east": { "uid": "u", "serial": 7, "held": [], "entries": entries } }).to_string()
     });

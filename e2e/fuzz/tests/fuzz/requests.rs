@@ -31,7 +31,9 @@ fn is_for_east(accepted: &str) -> Result<(), TestCaseError> {
     prop_assert_eq!(all.len(), 1);
     prop_assert_eq!(all[0].tag(), "CERTIFICATE REQUEST");
     // What no other reader takes for a request the API server refuses, too.
-    let Ok((_, read)) = X509CertificationRequest::from_der(all[0].contents()) else { return Ok(()) };
+    let Ok((_, read)) = X509CertificationRequest::from_der(all[0].contents()) else {
+        return Ok(());
+    };
     let subject = &read.certification_request_info.subject;
     prop_assert_eq!(subject.to_string(), "CN=fleet-join:east");
     Ok(())

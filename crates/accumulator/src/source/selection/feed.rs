@@ -38,7 +38,18 @@ pub(crate) struct SelectedFeed<W> {
     newest: Arc<Mutex<ResourceVersion>>,
 }
 
-impl<W> SelectedFeed<W> {
+/// The selections of a kind, if the spec has any, or else all of its objects.
+pub fn selectable<W>(spec: SourceSpec) -> Box<dyn Feed<W>>
+where
+    W: Resource<DynamicType = ()> + DeserializeOwned + Clone + Debug + Send + Sync + 'static,
+{
+    match spec.selections.clone() {
+        Some(selections) => Box::new(SelectedFeed::new(spec, selections)),
+        None => Box::new(KubeFeed::new(spec)),
+    }
+}
+
+impl<W: Resource<DynamicType = ()>> SelectedFeed<W> {
     pub(crate) fn new(spec: SourceSpec, selections: watch::Receiver<BTreeSet<Selection>>) -> Self {
         let whole = KubeFeed::new(spec.clone());
         Self { spec, selections, whole, newest: Arc::new(Mutex::new("1".into())) }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fleet_accumulator::{Meta, Tracked, wire};
+use fleet_accumulator::{Feed, Meta, SourceSpec, Tracked, selectable, wire};
 use fleet_api::offload::{ConfigCopy, ConfigKind};
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use k8s_openapi::api::core::v1 as core;
@@ -68,6 +68,10 @@ impl Tracked for ConfigMapContent {
     fn index(&self, _: &ObjectName) -> Vec<()> {
         Vec::new()
     }
+
+    fn feed(spec: SourceSpec) -> Box<dyn Feed<ConfigContentWire>> {
+        selectable(spec)
+    }
 }
 
 impl Tracked for SecretContent {
@@ -86,6 +90,10 @@ impl Tracked for SecretContent {
 
     fn index(&self, _: &ObjectName) -> Vec<()> {
         Vec::new()
+    }
+
+    fn feed(spec: SourceSpec) -> Box<dyn Feed<SecretContentWire>> {
+        selectable(spec)
     }
 }
 

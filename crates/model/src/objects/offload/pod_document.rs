@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fleet_accumulator::{Meta, Tracked, Uid, wire};
+use fleet_accumulator::{Feed, Meta, SourceSpec, Tracked, Uid, selectable, wire};
 use fleet_api::labels::{OFFLOAD_ORIGIN, OFFLOAD_ORIGIN_UID};
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use k8s_openapi::api::core::v1 as core;
@@ -68,6 +68,10 @@ impl Tracked for PodDocument {
         let node = self.node().map(|node| PodIndex::Node(node.into()));
         let origin = self.origin().map(|(member, uid)| PodIndex::Origin(member.into(), uid.into()));
         [PodIndex::Uid(uid.into())].into_iter().chain(node).chain(origin).collect()
+    }
+
+    fn feed(spec: SourceSpec) -> Box<dyn Feed<PodDocumentWire>> {
+        selectable(spec)
     }
 }
 
