@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::future::ready;
-use std::sync::Mutex;
 
 use fleet_accumulator::{ReadOptions, Snapshot as _, SourceInfo, SourceSpec};
 use fleet_accumulator::{Tracked, View, Views, WatchItem};
@@ -13,6 +12,7 @@ use http::{Request, Response, StatusCode};
 use kube::client::Body;
 use kube::{Client, Resource};
 use member_agent::snapshot::MemberSnapshot;
+use parking_lot::Mutex;
 use prometheus::{Histogram, HistogramOpts};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -114,7 +114,7 @@ fn server(pages: &[Vec<u8>], events: &[u8]) -> Client {
     let events = events.to_vec();
     let service = tower::service_fn(move |request: Request<Body>| {
         let watches = request.uri().query().is_some_and(|query| query.contains("watch=true"));
-        let body = if watches { Some(events.clone()) } else { pages.lock().unwrap().pop_front() };
+        let body = if watches { Some(events.clone()) } else { pages.lock().pop_front() };
         let status = if body.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
         let mut response = Response::new(Body::from(body.unwrap_or_default()));
         *response.status_mut() = status;
@@ -142,7 +142,7 @@ struct Readers(Mutex<BTreeMap<ResourceKind, Read>>);
 impl Views for Readers {
     fn view<T: Tracked>(&self, _: &SourceInfo) -> View<T> {
         if READ.contains(&T::KIND) {
-            self.0.lock().unwrap().insert(T::KIND, read::<T>);
+            self.0.lock().insert(T::KIND, read::<T>);
         }
         View::default()
     }
@@ -163,7 +163,7 @@ impl World {
             objects.entry(sample.kind).or_default().push(sample.object);
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        Self { runtime, readers: readers.0.into_inner().unwrap(), objects }
+        Self { runtime, readers: readers.0.into_inner(), objects }
     }
 
     /// What comes of the answers.
@@ -248,11 +248,10 @@ impl Answers {
 
 /// What was read is the beginning of what the answers stand for, and then a failure.
 fn is_beginning(read: &[Item], meaning: &[Item]) -> Result<(), TestCaseError> {
-    match read.split_last() {
-        Some((Item::Failed, before)) => {
-            prop_assert!(meaning.starts_with(before), "{:?} of {:?}", before, meaning);
-        }
-        _ => prop_assert_eq!(read, meaning),
+    if let Some((Item::Failed, before)) = read.split_last() {
+        prop_assert!(meaning.starts_with(before), "{:?} of {:?}", before, meaning);
+    } else {
+        prop_assert_eq!(read, meaning);
     }
     Ok(())
 }
