@@ -24,18 +24,18 @@ impl<T: Tracked> Machine<T> {
         self.course.metrics.relist();
         self.course.touched = Touched::All;
         self.course.dirty = true;
-        let mended = self.content().defects.keys().filter(|name| !listing.seen.contains(name));
+        let mended = self.content.defects.keys().filter(|name| !listing.seen.contains(name));
         for name in mended.cloned().collect::<Vec<_>>() {
             self.mend(&name);
         }
         let losses = self.losses(&listing);
-        let present = self.content().len();
+        let present = self.content.len();
         for (name, _) in self.course.judge(losses, present) {
             self.remove(&name);
         }
         for item in interleaved(listing.fresh) {
             let skip = self.course.held.as_ref().is_some_and(|withheld| {
-                let old = self.content().get(&item.name);
+                let old = self.content.get(&item.name);
                 old.is_some_and(|old| withheld.contains(&(old.name.clone(), old.uid.clone())))
             });
             if !skip {
@@ -49,9 +49,9 @@ impl<T: Tracked> Machine<T> {
     fn losses(&self, listing: &Listing<T>) -> BTreeSet<(ObjectName, Uid)> {
         let lost = |record: &Object<T>| (record.name.clone(), record.uid.clone());
         let gone =
-            self.content().iter().filter(|record| !listing.seen.contains(&record.name)).map(lost);
+            self.content.iter().filter(|record| !listing.seen.contains(&record.name)).map(lost);
         let replaced = listing.fresh.iter().filter_map(|item| {
-            let old = self.content().get(&item.name)?;
+            let old = self.content.get(&item.name)?;
             (old.uid != item.uid).then(|| lost(old))
         });
         gone.chain(replaced).collect()
@@ -60,7 +60,7 @@ impl<T: Tracked> Machine<T> {
     /// Stores an object that is newer than what is stored; a list is always newer.
     pub(super) fn apply(&mut self, item: Item<T>, compare: bool) {
         let Item { name, uid, version, content, is_partial, .. } = item;
-        let old = self.content().get(&name).filter(|old| old.uid == uid);
+        let old = self.content.get(&name).filter(|old| old.uid == uid);
         if compare
             && let Some(old) = old
             && old.version.is_at_least(&version) == Some(true)
@@ -84,13 +84,13 @@ impl<T: Tracked> Machine<T> {
                 self.mend(&name);
                 if let Some(record) = record {
                     self.course.touch(&name);
-                    self.content_mut().records.insert(name, record);
+                    self.content.records.insert(name, record);
                 }
             }
             (Ok(object), _) => {
                 self.course.touch(&name);
                 self.mend(&name);
-                self.content_mut().insert(Object::new(name, uid, version, object));
+                self.content.insert(Object::new(name, uid, version, object));
                 self.course.change();
             }
             (Err(reason), old) => {
@@ -100,8 +100,8 @@ impl<T: Tracked> Machine<T> {
                 if !keep {
                     self.remove(&name);
                 }
-                if self.content().defects.get(&name).is_none_or(|known| **known != *reason) {
-                    self.content_mut().defects.insert(name, reason.into());
+                if self.content.defects.get(&name).is_none_or(|known| **known != *reason) {
+                    self.content.defects.insert(name, reason.into());
                     self.course.change();
                 }
             }
@@ -110,21 +110,21 @@ impl<T: Tracked> Machine<T> {
 
     pub(super) fn delete(&mut self, name: &ObjectName, uid: &Uid) {
         self.mend(name);
-        if self.content().get(name).is_some_and(|record| record.uid == *uid) {
+        if self.content.get(name).is_some_and(|record| record.uid == *uid) {
             self.course.touch(name);
             self.remove(name);
         }
     }
 
     fn remove(&mut self, name: &ObjectName) {
-        if self.content_mut().remove(name).is_some() {
+        if self.content.remove(name).is_some() {
             self.course.change();
         }
     }
 
     /// The object is readable again, or gone.
     fn mend(&mut self, name: &ObjectName) {
-        if !self.content().defects.is_empty() && self.content_mut().defects.remove(name).is_some() {
+        if !self.content.defects.is_empty() && self.content.defects.remove(name).is_some() {
             self.course.change();
         }
     }

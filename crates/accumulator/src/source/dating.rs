@@ -96,7 +96,7 @@ impl<T: Tracked> Machine<T> {
     /// A list is complete, of this version.
     pub(super) fn date(&mut self, version: &ResourceVersion) {
         let items = self.listing.fresh.iter().filter(|_| self.course.is_listing());
-        let mut items = items.filter_map(|item| Some((item, self.content().get(&item.name)?)));
+        let mut items = items.filter_map(|item| Some((item, self.content.get(&item.name)?)));
         let has_older_object = items.any(|(item, old)| {
             item.uid == old.uid && item.version.is_at_least(&old.version) == Some(false)
         });

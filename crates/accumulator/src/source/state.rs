@@ -28,7 +28,7 @@ impl<T> Default for Listing<T> {
 pub(crate) struct Machine<T: Tracked> {
     pub(super) course: Course,
     /// The content. How far it can be trusted is in `course`, until it is published.
-    content: View<T>,
+    pub(super) content: View<T>,
     /// Counts while `course` has a list on its way.
     pub(super) listing: Listing<T>,
 }
@@ -55,14 +55,6 @@ impl<T: Tracked> Machine<T> {
     /// The view as it is now.
     pub(crate) fn view(&self) -> View<T> {
         self.content.standing_at(self.course.standing())
-    }
-
-    pub(super) fn content(&self) -> &View<T> {
-        &self.content
-    }
-
-    pub(super) fn content_mut(&mut self) -> &mut View<T> {
-        &mut self.content
     }
 
     /// Number of objects.

@@ -58,10 +58,13 @@ mod tests {
     /// As environment variables often have it.
     #[test]
     fn a_key_without_its_line_feeds_is_not_repeated() {
-        let error =
-            certificates_from_pem(b"-----BEGIN PRIVATE KEY-----MIIE-----END PRIVATE KEY-----")
-                .unwrap_err();
-        assert_eq!(error, "not PEM: a line begins a section and has more in it");
+        for (text, reason) in [
+            ("-----BEGIN PRIVATE KEY-----MIIE-----END PRIVATE KEY-----", "a section does not end"),
+            ("-----BEGIN PRIVATE KEY-----MIIE", "a line begins a section and has more in it"),
+        ] {
+            let error = certificates_from_pem(text.as_bytes()).unwrap_err();
+            assert_eq!(error, format!("not PEM: {reason}"));
+        }
     }
 
     /// As RFC 7468 wants it.
