@@ -29,7 +29,7 @@ const READ: [ResourceKind; 2] = [kinds::ENDPOINT_SLICE, kinds::SERVICE];
 /// Version of the list.
 const LISTED: &str = "1000";
 
-/// What tells one state of one object from all others.
+/// What distinguishes one state of one object from all others.
 #[derive(Debug, PartialEq, Eq)]
 struct State {
     namespace: String,
