@@ -3,9 +3,9 @@
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::course::Course;
 use super::feed::Feed;
 use super::refresh::Refresh;
-use super::state::Machine;
 use super::task::Task;
 use super::typed::{Source, Typed};
 use super::update::Update;
@@ -34,9 +34,8 @@ impl<S: 'static> Start<'_, S> {
     ) {
         let (config, metrics) = (self.config, &self.metrics);
         let cautious_for = config.cautious.contains(source.id).then_some(config.cautious_for);
-        let machine = Machine::new(config.clone(), metrics.clone(), source.optional, cautious_for);
-        let typed = Box::new(Typed::new(view, feed, machine));
-        self.run(source, typed);
+        let course = Course::new(config.clone(), metrics.clone(), source.optional, cautious_for);
+        self.run(source, Box::new(Typed::new(view, feed, course)));
     }
 
     /// Starts the task, whatever the kind.

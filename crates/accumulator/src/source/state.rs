@@ -3,14 +3,12 @@
 //! Pure: no I/O, no clock, no task. Time comes in with every call.
 
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use fleet_api::ObjectName;
 
 use super::course::{Command, Course};
 use super::item::{Input, Item};
-use crate::config::Config;
-use crate::metrics::SourceMetrics;
 use crate::{Tracked, View};
 
 /// What a list has shown that is on its way.
@@ -34,22 +32,8 @@ pub(crate) struct Machine<T: Tracked> {
 }
 
 impl<T: Tracked> Machine<T> {
-    pub(crate) fn new(
-        config: Config,
-        metrics: SourceMetrics,
-        optional: bool,
-        cautious_for: Option<Duration>,
-    ) -> Self {
-        let course = Course::new(config, metrics, optional, cautious_for);
+    pub(super) fn new(course: Course) -> Self {
         Self { course, content: View::default(), listing: Listing::default() }
-    }
-
-    pub(crate) fn course(&self) -> &Course {
-        &self.course
-    }
-
-    pub(crate) fn course_mut(&mut self) -> &mut Course {
-        &mut self.course
     }
 
     /// The view as it is now.

@@ -80,19 +80,19 @@ impl<S, T: Tracked> Typed<S, T> {
     pub(crate) fn new(
         place: fn(&mut S) -> &mut View<T>,
         feed: Box<dyn Feed<T::Wire>>,
-        machine: Machine<T>,
+        course: Course,
     ) -> Self {
-        Self { place, feed, machine, events: None, input: None }
+        Self { place, feed, machine: Machine::new(course), events: None, input: None }
     }
 }
 
 impl<S: 'static, T: Tracked> Source<S> for Typed<S, T> {
     fn course(&self) -> &Course {
-        self.machine.course()
+        &self.machine.course
     }
 
     fn course_mut(&mut self) -> &mut Course {
-        self.machine.course_mut()
+        &mut self.machine.course
     }
 
     fn object_count(&self) -> usize {
@@ -100,7 +100,7 @@ impl<S: 'static, T: Tracked> Source<S> for Typed<S, T> {
     }
 
     fn open(&mut self, options: &ReadOptions) {
-        self.events = Some(self.feed.open(options, self.machine.course().version()));
+        self.events = Some(self.feed.open(options, self.machine.course.version()));
     }
 
     fn close(&mut self) {
@@ -130,7 +130,7 @@ impl<S: 'static, T: Tracked> Source<S> for Typed<S, T> {
     fn take(&mut self, now: Instant) -> Option<Command> {
         match self.input.take() {
             Some(input) => self.machine.handle(input, now),
-            None => Some(self.machine.course_mut().ended(now)),
+            None => Some(self.machine.course.ended(now)),
         }
     }
 

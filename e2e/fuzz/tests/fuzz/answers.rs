@@ -168,9 +168,8 @@ impl World {
 
     /// What comes of the answers.
     fn read(&self, answers: &Answers) -> Result<Vec<Item>, TestCaseError> {
-        let pages: Vec<_> = answers.pages.iter().map(|page| page.to_string().into()).collect();
-        let events: Vec<_> = answers.events.iter().map(|event| format!("{event}\n")).collect();
-        self.read_text(answers.kind, &pages, events.concat().as_bytes())
+        let (pages, events) = answers.texts();
+        self.read_text(answers.kind, &pages, events.as_bytes())
     }
 
     fn read_text(
@@ -224,6 +223,13 @@ impl Answers {
             pages: pages.iter().enumerate().map(page).collect(),
             events: events.iter().enumerate().map(event).collect(),
         }
+    }
+
+    /// The pages, and the events in a line each.
+    fn texts(&self) -> (Vec<Vec<u8>>, String) {
+        let pages = self.pages.iter().map(|page| page.to_string().into()).collect();
+        let events: Vec<_> = self.events.iter().map(|event| format!("{event}\n")).collect();
+        (pages, events.concat())
     }
 
     /// What they stand for, up to the first event that stands for nothing.
@@ -293,10 +299,7 @@ fn what_is_cut_off_is_not_taken_for_the_whole() {
     check(SEEDS, 128, &(numbers(), cuts), |(numbers, (of_page, of_events, garbage))| {
         let answers = Answers::new(&world, &numbers);
         let meaning = answers.meaning();
-        let mut pages: Vec<Vec<u8>> =
-            answers.pages.iter().map(|page| page.to_string().into()).collect();
-        let events: Vec<_> = answers.events.iter().map(|event| format!("{event}\n")).collect();
-        let events = events.concat();
+        let (mut pages, events) = answers.texts();
         let whole = pages.clone();
 
         let last = pages.last_mut().unwrap();
