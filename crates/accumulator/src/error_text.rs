@@ -4,6 +4,8 @@ use std::error::Error;
 
 use kube::client::AuthError;
 use kube::config::KubeconfigError;
+use pem::PemError;
+use rustls::pki_types::pem::Error as SectionError;
 
 /// An error and its sources in one line.
 ///
@@ -15,39 +17,67 @@ pub fn one_line(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = Some(error);
     while let Some(error) = source {
-        if let Some((quote, instead)) = quotes_credentials(error) {
-            return text.replace(&quote, &instead).split_whitespace().collect::<Vec<_>>().join(" ");
-        }
+        let instead = without_credentials(error);
         let cause = error.to_string();
-        if !text.contains(&cause) {
-            text.push_str(": ");
-            text.push_str(&cause);
+        let is_repeated = text.contains(&cause);
+        if let Some(instead) = &instead {
+            text = text.replace(&cause, instead);
         }
-        source = error.source();
+        if !is_repeated {
+            text.push_str(": ");
+            text.push_str(instead.as_ref().unwrap_or(&cause));
+        }
+        // Its own sources quote the same.
+        source = error.source().filter(|_| instead.is_none());
     }
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What an error quotes of a kubeconfig or of the output of its plugin, and a text without that.
-fn quotes_credentials(error: &(dyn Error + 'static)) -> Option<(String, String)> {
-    let invalid = |line: Option<u64>| {
-        let place = line.map(|line| format!(" in line {line}"));
-        format!("invalid YAML{}", place.unwrap_or_default())
-    };
-    let said = |instead| Some((error.to_string(), instead));
-    match (error.downcast_ref(), error.downcast_ref()) {
-        (Some(KubeconfigError::Parse(why)), _) => {
-            said(format!("this is no kubeconfig: {}", invalid(why.location().map(|at| at.line()))))
-        }
-        (_, Some(AuthError::AuthExecRun { out, .. })) => {
-            said(format!("the plugin for credentials failed: {}", out.status))
-        }
-        (_, Some(AuthError::AuthExecParse(why))) => {
-            let line = why.location().map(|at| at.line());
-            said(format!("the plugin for credentials has an unreadable output: {}", invalid(line)))
+/// Another text for an error that quotes a kubeconfig, PEM or the output of a plugin.
+fn without_credentials(error: &(dyn Error + 'static)) -> Option<String> {
+    kubeconfig(error).or_else(|| plugin(error)).or_else(|| pem(error))
+}
+
+fn kubeconfig(error: &(dyn Error + 'static)) -> Option<String> {
+    match error.downcast_ref()? {
+        KubeconfigError::Parse(why) => {
+            let invalid = invalid_yaml(why.location().map(|at| at.line()));
+            Some(format!("this is no kubeconfig: {invalid}"))
         }
         _ => None,
     }
+}
+
+fn plugin(error: &(dyn Error + 'static)) -> Option<String> {
+    match error.downcast_ref()? {
+        AuthError::AuthExecRun { out, .. } => {
+            Some(format!("the plugin for credentials failed: {}", out.status))
+        }
+        AuthError::AuthExecParse(why) => {
+            let invalid = invalid_yaml(why.location().map(|at| at.line()));
+            Some(format!("the plugin for credentials has an unreadable output: {invalid}"))
+        }
+        _ => None,
+    }
+}
+
+fn invalid_yaml(line: Option<u64>) -> String {
+    let place = line.map(|line| format!(" in line {line}"));
+    format!("invalid YAML{}", place.unwrap_or_default())
+}
+
+/// Of the two libraries that read PEM. Where line feeds were lost, a line is all of a key.
+fn pem(error: &(dyn Error + 'static)) -> Option<String> {
+    let reason = match (error.downcast_ref(), error.downcast_ref()) {
+        (Some(SectionError::MissingSectionEnd { .. }), _) => "a section does not end",
+        (Some(SectionError::IllegalSectionStart { .. }), _) => {
+            "a line begins a section and has more in it"
+        }
+        (_, Some(PemError::MismatchedTags(..))) => "a section ends as another one",
+        (_, Some(PemError::InvalidHeader(_))) => "a section has a header that cannot be read",
+        _ => return None,
+    };
+    Some(reason.to_owned())
 }
 
 #[cfg(test)]
@@ -55,10 +85,14 @@ mod tests {
     use std::fmt;
     use std::io;
 
+    use kube::client::RustlsTlsError;
+    use rustls::pki_types::PrivateKeyDer;
+    use rustls::pki_types::pem::PemObject as _;
+
     use super::*;
 
     #[derive(Debug)]
-    struct Layer(&'static str, Option<Box<Layer>>);
+    struct Layer(&'static str, Option<Box<dyn Error>>);
 
     impl fmt::Display for Layer {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -68,7 +102,7 @@ mod tests {
 
     impl Error for Layer {
         fn source(&self) -> Option<&(dyn Error + 'static)> {
-            self.1.as_deref().map(|source| source as _)
+            self.1.as_deref()
         }
     }
 
@@ -105,6 +139,26 @@ mod tests {
         let said = one_line(&error);
         assert!(!said.contains("s3cret"), "{said}");
         assert!(said.contains("the plugin for credentials failed: exit status: 3"), "{said}");
+    }
+
+    /// As variables and templates often have it. One library quotes bytes, which are a list of numbers then.
+    #[test]
+    fn what_pem_contains_is_not_quoted() {
+        let text = "-----BEGIN PRIVATE KEY-----s3cret-----END PRIVATE KEY-----";
+        let bytes = format!("{:?}", b"s3cret").trim_matches(['[', ']']).to_owned();
+        let error = PrivateKeyDer::from_pem_slice(text.as_bytes()).unwrap_err();
+        let error = RustlsTlsError::InvalidIdentityPem(error);
+        assert!(error.to_string().contains(&bytes), "{error}");
+        let error = Layer("no client", Some(Box::new(error)));
+        assert_eq!(one_line(&error), "no client: identity PEM is invalid: a section does not end");
+        let text = "-----BEGIN X-----\ns3cret\n\nAA==\n-----END X-----\n";
+        let error = KubeconfigError::ParseCertificates(pem::parse(text).unwrap_err());
+        assert!(error.to_string().contains("s3cret"), "{error}");
+        let said = one_line(&error);
+        assert!(
+            said.ends_with("certificates: a section has a header that cannot be read"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use fleet_accumulator::one_line;
 use pem::{EncodeConfig, LineEnding, Pem};
 use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::{Error, PemObject};
+use rustls::pki_types::pem::PemObject;
 
 /// DER certificates as PEM, one after the other.
 pub fn certificates_to_pem<T: AsRef<[u8]>>(certificates: &[T]) -> String {
@@ -23,22 +23,11 @@ pub fn certificates_from_pem(text: &[u8]) -> Result<Vec<Vec<u8>>, String> {
     let certificates = CertificateDer::pem_slice_iter(text)
         .map(|certificate| certificate.map(|der| der.to_vec()))
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| format!("not PEM: {}", reason(&error)))?;
+        .map_err(|error| format!("not PEM: {}", one_line(&error)))?;
     if certificates.is_empty() {
         return Err("no certificate in it".to_owned());
     }
     Ok(certificates)
-}
-
-/// Without what is in the text: where line feeds were lost, a line is all of it.
-fn reason(error: &Error) -> String {
-    match error {
-        Error::MissingSectionEnd { .. } => "a section does not end".to_owned(),
-        Error::IllegalSectionStart { .. } => {
-            "a line begins a section and has more in it".to_owned()
-        }
-        error => one_line(error),
-    }
 }
 
 #[cfg(test)]

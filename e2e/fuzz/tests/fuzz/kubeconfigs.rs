@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use fleet_runtime::clients::HubAccess;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use fleet_runtime::clients::{HubAccess, certificates_to_pem};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -11,6 +13,25 @@ use crate::runner::check;
 
 const SEEDS: &str = "corpus/kubeconfigs.txt";
 const SECRET: &str = "eyJ0b2tlbiI6InNlY3JldCJ9";
+
+/// A key that variables, templates and hands have passed on.
+fn key() -> impl Strategy<Value = String> {
+    let (begin, end) = ("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----");
+    prop_oneof![
+        Just(format!("{begin}\n{SECRET}\n{end}\n")),
+        Just(format!("{begin}{SECRET}{end}")),
+        Just(format!("{begin}{SECRET}\n{end}")),
+        Just(format!("{begin}\n{SECRET}\n\n{SECRET}\n{end}\n")),
+        Just(format!("{begin}\n{SECRET}\n-----END {SECRET}-----\n")),
+        Just(format!("{begin}\n{SECRET}{end}")),
+    ]
+}
+
+/// Whether it is there as it is, or as a list of bytes.
+fn has_secret(text: &str) -> bool {
+    let bytes = format!("{:?}", SECRET.as_bytes());
+    text.contains(SECRET) || text.contains(bytes.trim_matches(['[', ']']))
+}
 
 fn sample(server: &str) -> Value {
     json!({
@@ -35,37 +56,55 @@ fn a_kubeconfig_is_refused_or_its_connection_is_encrypted() {
     let mutations = prop::collection::vec(any_mutation(), 0..4);
     let path =
         PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("hub-{}", std::process::id()));
-    check(SEEDS, 48, &(server, mutations, any::<bool>()), |(server, mutations, has_ca)| {
-        let mut file = sample(&server);
-        if !has_ca {
-            let cluster = file["clusters"][0]["cluster"].as_object_mut().unwrap();
-            cluster.remove("certificate-authority-data");
-        }
-        for mutation in &mutations {
-            mutation.apply(&mut file);
-        }
-        std::fs::write(&path, file.to_string()).unwrap();
-        let access = HubAccess::new(Some(path.clone()), false).unwrap();
-        match runtime.block_on(access.connect()) {
-            Ok(hub) => {
-                let url = hub.url.to_ascii_lowercase();
-                prop_assert!(url.starts_with("https:"), "{}", url);
-                // The context may have come to name another cluster: so each is asked.
-                let skips = |cluster: &Value| {
-                    cluster["cluster"]["insecure-skip-tls-verify"] == Value::Bool(true)
-                };
-                let may_skip = file["clusters"].as_array().is_some_and(|all| all.iter().any(skips));
-                prop_assert!(hub.is_verified || may_skip);
-                let must_skip =
-                    file["clusters"].as_array().is_some_and(|all| all.iter().all(skips));
-                prop_assert!(!hub.is_verified || !must_skip, "{}", file);
+    let keys = (prop::option::of(key()), prop::option::of(key()));
+    check(
+        SEEDS,
+        96,
+        &(server, mutations, any::<bool>(), keys),
+        |(server, mutations, has_ca, keys)| {
+            let mut file = sample(&server);
+            if let Some(key) = keys.0 {
+                let certificate = STANDARD.encode(certificates_to_pem(&[SECRET]));
+                let user = &mut file["users"][0]["user"];
+                user["client-certificate-data"] = json!(certificate);
+                user["client-key-data"] = json!(STANDARD.encode(key));
             }
-            Err(error) => {
-                let text = error.to_string();
-                prop_assert!(!text.contains(SECRET) && !text.contains('\n'), "{}", text);
+            // By mistake.
+            if let Some(key) = keys.1 {
+                let cluster = &mut file["clusters"][0]["cluster"];
+                cluster["certificate-authority-data"] = json!(STANDARD.encode(key));
             }
-        }
-        Ok(())
-    });
+            if !has_ca {
+                let cluster = file["clusters"][0]["cluster"].as_object_mut().unwrap();
+                cluster.remove("certificate-authority-data");
+            }
+            for mutation in &mutations {
+                mutation.apply(&mut file);
+            }
+            std::fs::write(&path, file.to_string()).unwrap();
+            let access = HubAccess::new(Some(path.clone()), false).unwrap();
+            match runtime.block_on(access.connect()) {
+                Ok(hub) => {
+                    let url = hub.url.to_ascii_lowercase();
+                    prop_assert!(url.starts_with("https:"), "{}", url);
+                    // The context may have come to name another cluster: so each is asked.
+                    let skips = |cluster: &Value| {
+                        cluster["cluster"]["insecure-skip-tls-verify"] == Value::Bool(true)
+                    };
+                    let may_skip =
+                        file["clusters"].as_array().is_some_and(|all| all.iter().any(skips));
+                    prop_assert!(hub.is_verified || may_skip);
+                    let must_skip =
+                        file["clusters"].as_array().is_some_and(|all| all.iter().all(skips));
+                    prop_assert!(!hub.is_verified || !must_skip, "{}", file);
+                }
+                Err(error) => {
+                    let text = error.to_string();
+                    prop_assert!(!has_secret(&text) && !text.contains('\n'), "{}", text);
+                }
+            }
+            Ok(())
+        },
+    );
     std::fs::remove_file(&path).ok();
 }
