@@ -161,10 +161,11 @@ profile: ## Draw flame graphs of the agents at work, with perf (a minute)
 	@$(target)/profiling/fleet-bench --only bulk --profile $(target)/profile --report $(target)/profile/report.json
 
 # Each goes on where it was stopped; docs/soak.md has the last results.
-soaks := soak-scale soak-nodes soak-offload soak-fuzz soak-plans soak-versions soak-release
+soaks := soak-nightly soak-scale soak-nodes soak-offload soak-fuzz soak-plans soak-versions soak-release
 soak: ## Run all long tests, one after the other (hours); docs/soak.md keeps the results
 	@status=0; for name in $(soaks); do $(MAKE) --no-print-directory $$name || status=$$?; done; exit $$status
 
+soak-nightly: ## Test what CI has no time for: whole clusters, the oldest kubectl, coverage; needs root
 soak-scale: ## Measure fleets of up to 1000 members, and 10 000 idle Services; docs/scale keeps it
 soak-nodes: ## Test traffic between Pods of whole clusters at full length; needs root
 soak-offload: ## Test Pods in other members and lost hubs with cuts and kills, and what-if at random

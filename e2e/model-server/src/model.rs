@@ -14,7 +14,7 @@ mod spelling;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use fleet_accumulator::{ClusterId, Object, Tracked, View};
+use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use fleet_plan::{Action, Plan, Precondition, Step};
 use jiff::{SignedDuration, Timestamp};
@@ -560,27 +560,12 @@ impl ModelServer {
             }
         }
     }
-
-    /// What a watch of one kind, in one namespace or all, would show.
-    pub fn view<T: Tracked>(&self, namespace: Option<&str>) -> View<T> {
-        let seen = self.objects.iter().filter(|((kind, name), _)| {
-            *kind == T::KIND && namespace.is_none_or(|namespace| *name.namespace == *namespace)
-        });
-        View::of(seen.map(|((_, name), object)| record(name, object)))
-    }
 }
 
 fn patch(object: &mut Value, operations: &[Value]) -> Result<(), Refusal> {
     let operations: json_patch::Patch =
         serde_json::from_value(operations.into()).map_err(|_| Refusal::Misfit)?;
     json_patch::patch(object, &operations).map_err(|_| Refusal::Misfit)
-}
-
-fn record<T: Tracked>(name: &ObjectName, object: &Value) -> Object<T> {
-    let wire: T::Wire =
-        serde_json::from_value(object.clone()).expect("what was stored decodes as its kind");
-    let object = Object::read(wire).expect("what was stored is complete");
-    Object { name: name.clone(), ..object }
 }
 
 /// The server stores times in whole seconds.

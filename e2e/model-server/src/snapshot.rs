@@ -1,7 +1,10 @@
 //! What watches show of model API servers.
 
-use fleet_accumulator::{ClusterId, Snapshot, SourceInfo, Tracked, View, Views};
+use fleet_accumulator::{ClusterId, Object, Snapshot, SourceInfo, Tracked, View, Views};
+use fleet_api::ObjectName;
 use fleet_api::names::SYSTEM_NAMESPACE;
+use serde::Deserialize as _;
+use serde_json::Value;
 
 use crate::ModelServer;
 
@@ -36,4 +39,20 @@ impl Views for Servers<'_> {
         let server = server.expect("a server for every cluster");
         server.view(self.place(source))
     }
+}
+
+impl ModelServer {
+    /// What a watch of one kind, in one namespace or all, would show.
+    pub fn view<T: Tracked>(&self, namespace: Option<&str>) -> View<T> {
+        let is_seen = |name: &ObjectName| namespace.is_none_or(|only| *name.namespace == *only);
+        let seen = self.objects(T::KIND).filter(|(name, _)| is_seen(name));
+        View::of(seen.map(|(name, object)| record(name, object)))
+    }
+}
+
+fn record<T: Tracked>(name: &ObjectName, object: &Value) -> Object<T> {
+    // Not from a copy of it: tests take thousands of snapshots.
+    let wire = T::Wire::deserialize(object).expect("what was stored decodes as its kind");
+    let object = Object::read(wire).expect("what was stored is complete");
+    Object { name: name.clone(), ..object }
 }

@@ -17,7 +17,7 @@ use crate::snapshot::MemberSnapshot;
 use crate::traffic_memory::TrafficMemory;
 
 /// Slices of the member that is drained.
-const SLICES: usize = 400;
+const SLICES: usize = 240;
 /// Slices that are written at once; the one that exceeds them goes, too.
 const BURST: usize = 101;
 /// How many a second after that, by default.
