@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use fleet_api::{ServiceInUseBy, annotations, kinds};
 use fleet_oracle::history::EXCLUSIVE;
 use fleet_testbed::agents::{Agent, Agents};
-use fleet_testbed::exchange::{import, unimport, wait_imported};
+use fleet_testbed::exchange::{import, unimport, wait_gone, wait_imported};
 use fleet_testbed::observer::{Observer, What};
 use kube::api::DynamicObject;
 
@@ -60,6 +60,8 @@ async fn the_flag_and_a_hand_over(stage: &Stage, agents: &mut Agents) -> Result<
     condition(second, mcs, key, ("Valid", "True")).await?;
     never_two(&mut observer, &namespace)?;
 
+    // The claim goes before what it was for.
+    wait_gone(first, mcs, &namespace, &name, DEADLINE).await?;
     import(first, &namespace, &name, &name).await?;
     condition(first, mcs, key, ("Valid", "Unknown")).await?;
     agents.restart_with(Agent::Hub, &[FLAG]).await?;
