@@ -4,7 +4,7 @@
 # often.
 
 .DEFAULT_GOAL := help
-.PHONY: help build install fmt lint test test-scenarios map-test docs docs-oldest nodes conformance upgrade coverage demo bench micro instructions profile soak $(soaks) image release crds ci clean
+.PHONY: help build install fmt lint test test-scenarios map-test docs docs-oldest nodes conformance upgrade coverage demo bench micro instructions profile soak image release crds ci clean
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -162,10 +162,11 @@ profile: ## Draw flame graphs of the agents at work, with perf (a minute)
 
 # Each goes on where it was stopped; docs/soak.md has the last results.
 soaks := soak-nightly soak-scale soak-nodes soak-offload soak-fuzz soak-plans soak-versions soak-release
+.PHONY: $(soaks)
 soak: ## Run all long tests, one after the other (hours); docs/soak.md keeps the results
 	@status=0; for name in $(soaks); do $(MAKE) --no-print-directory $$name || status=$$?; done; exit $$status
 
-soak-nightly: ## Test what CI has no time for: whole clusters, the oldest kubectl, coverage; needs root
+soak-nightly: ## Test what CI does once a day: whole clusters, the oldest kubectl, coverage; needs root
 soak-scale: ## Measure fleets of up to 1000 members, and 10 000 idle Services; docs/scale keeps it
 soak-nodes: ## Test traffic between Pods of whole clusters at full length; needs root
 soak-offload: ## Test Pods in other members and lost hubs with cuts and kills, and what-if at random
@@ -189,7 +190,7 @@ release: ## Build the images, charts, packages of fleetctl and the bill for amd6
 crds: ## Write the CRDs of api/, and the bounds of their fields, as YAML under charts/
 	$(CARGO) run --quiet --locked --example crdgen
 
-ci: ## Run what CI runs
+ci: ## Run what CI runs for a change, but for kind and advisories
 	.ci/run
 
 clean: ## Stop leftovers of killed testbeds, remove the target folder

@@ -30,13 +30,13 @@ use serde_json::{Value, json};
 
 use crate::access::{Access, Contexts};
 use crate::args::{Cli, JoinArgs};
-use crate::credentials::{Credentials, yaml};
+use crate::credentials::Credentials;
 use crate::handover::show;
 use crate::member_objects::{check_name, rights};
 use crate::objects::{apply, delete};
 use crate::output::{print, report};
 use crate::place::{check_hub, keep, make_namespace, place};
-use crate::token;
+use crate::{token, yaml};
 
 /// Secret of the member with the key of its request.
 const KEY_SECRET: &str = "fleet-join-request";
@@ -84,7 +84,7 @@ pub(crate) async fn request(cli: &Cli, args: &JoinArgs) -> Result<ExitCode> {
         None => store_key(&own, args).await?,
     };
     let pem = request::make(&args.name, &key)?;
-    print(&yaml(&request::object(&args.name, &pem))?)?;
+    print(&yaml::write(&request::object(&args.name, &pem))?)?;
     report(&format!(
         "Next, give the request above to an administrator of the hub, who runs: fleetctl join {} --approve FILE. It contains nothing \
          secret. Compare its fingerprint on another way: {}",
@@ -120,7 +120,7 @@ pub(crate) async fn approve(cli: &Cli, args: &JoinArgs, file: &Path) -> Result<E
         hub_ca: config.root_cert.as_deref().map(|der| STANDARD.encode(certificates_to_pem(der))),
         certificate: STANDARD.encode(certificate),
     };
-    print(&serde_saphyr::to_string(&approval)?)?;
+    print(&yaml::write(&approval)?)?;
     report(&format!(
         "Next, give the approval above to the administrator of {0}, who runs within a day: fleetctl join {0} --finish FILE. It \
          contains nothing secret",
@@ -175,7 +175,7 @@ async fn own(cli: &Cli, args: &JoinArgs) -> Result<Client> {
 
 fn read<T: serde::de::DeserializeOwned>(file: &Path) -> Result<T> {
     let text = std::fs::read_to_string(file).with_context(|| format!("read {}", file.display()))?;
-    let read = serde_saphyr::from_str(&text).map_err(|error| anyhow::anyhow!(one_line(&error)));
+    let read = yaml::read(&text).map_err(|error| anyhow::anyhow!(one_line(&error)));
     read.with_context(|| format!("{} was not made by the step before", file.display()))
 }
 

@@ -5,6 +5,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use crate::yaml;
+
 /// Where the hub is, and who the member is there.
 #[derive(Clone, Debug)]
 pub(crate) struct Credentials {
@@ -35,7 +37,7 @@ impl Credentials {
         if let Some(renewed) = &self.renewed {
             values["token"] = renewed.clone();
         }
-        yaml(&values)
+        Ok(yaml::write(&values)?)
     }
 
     /// A Secret for the member's own cluster.
@@ -62,11 +64,6 @@ impl Credentials {
     }
 }
 
-/// As YAML.
-pub(crate) fn yaml(value: &Value) -> Result<String> {
-    Ok(serde_saphyr::to_string(value)?)
-}
-
 #[cfg(test)]
 mod tests {
     use fleet_runtime::clients::certificates_to_pem;
@@ -88,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_kubeconfig_is_read_back() {
-        let text = yaml(&credentials().kubeconfig()).unwrap();
+        let text = yaml::write(&credentials().kubeconfig()).unwrap();
         let file = Kubeconfig::from_yaml(&text).unwrap();
         assert_eq!(file.current_context.as_deref(), Some("hub"));
         let data = file.clusters[0].cluster.as_ref().unwrap().certificate_authority_data.clone();
@@ -103,8 +100,8 @@ mod tests {
         let of = credentials();
         for (text, first) in [
             (of.values().unwrap(), "config:\n"),
-            (yaml(&of.secret()).unwrap(), "apiVersion: v1\n"),
-            (yaml(&of.kubeconfig()).unwrap(), "apiVersion: v1\n"),
+            (yaml::write(&of.secret()).unwrap(), "apiVersion: v1\n"),
+            (yaml::write(&of.kubeconfig()).unwrap(), "apiVersion: v1\n"),
         ] {
             assert!(text.starts_with(first), "{text}");
             assert!(!text.contains('{'), "{text}");

@@ -3,15 +3,16 @@
 use anyhow::Result;
 
 use crate::args::{JoinArgs, Print};
-use crate::credentials::{Credentials, yaml};
+use crate::credentials::Credentials;
 use crate::output::{print, report};
+use crate::yaml;
 
 /// Prints the credentials in the form that was asked for, and what is next.
 pub(crate) fn show(args: &JoinArgs, credentials: &Credentials, is_kept: bool) -> Result<()> {
     match args.print {
         Print::Values => print(&credentials.values()?)?,
-        Print::Secret => print(&yaml(&credentials.secret())?)?,
-        Print::Kubeconfig => print(&yaml(&credentials.kubeconfig())?)?,
+        Print::Secret => print(&yaml::write(&credentials.secret())?)?,
+        Print::Kubeconfig => print(&yaml::write(&credentials.kubeconfig())?)?,
         Print::Token => print(&format!("{}\n", credentials.token))?,
         Print::Nothing => {}
     }

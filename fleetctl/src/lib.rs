@@ -66,6 +66,7 @@ mod trace;
 pub mod traffic;
 pub mod view;
 pub mod what_if;
+mod yaml;
 
 pub use explain::explain;
 

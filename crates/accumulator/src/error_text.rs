@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use kube::client::AuthError;
-use kube::config::KubeconfigError;
+use kube::config::{KubeconfigError, LoadDataError};
 use pem::PemError;
 use rustls::pki_types::pem::Error as SectionError;
 
@@ -43,6 +43,10 @@ fn kubeconfig(error: &(dyn Error + 'static)) -> Option<String> {
         KubeconfigError::Parse(why) => {
             let invalid = invalid_yaml(why.location().map(|at| at.line()));
             Some(format!("this is no kubeconfig: {invalid}"))
+        }
+        // The field's name does for who wrote a path there; others have written the key.
+        KubeconfigError::LoadClientKey(LoadDataError::ReadFile(why, _)) => {
+            Some(format!("failed to load client key: the file that is named cannot be read: {why}"))
         }
         _ => None,
     }
@@ -126,6 +130,17 @@ mod tests {
         let said = one_line(&error);
         assert!(!said.contains("s3cret"), "{said}");
         assert!(said.contains("no kubeconfig: invalid YAML in line"), "{said}");
+    }
+
+    /// `client-key` where `client-key-data` was meant.
+    #[test]
+    fn a_key_that_stands_for_a_path_is_not_quoted() {
+        let why = io::Error::other("File name too long");
+        let error = LoadDataError::ReadFile(why, "/etc/hub/s3cret".into());
+        let error = KubeconfigError::LoadClientKey(error);
+        assert!(error.to_string().contains("s3cret"), "{error}");
+        let said = one_line(&kube::Error::Service(Box::new(error)));
+        assert!(!said.contains("s3cret") && said.ends_with("File name too long"), "{said}");
     }
 
     /// A plugin that fails may have printed the credentials.

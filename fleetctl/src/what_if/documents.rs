@@ -12,6 +12,7 @@ use fleet_model::objects::traffic::{FleetTraffic, MemberTraffic, ServiceTraffic}
 use serde_json::{Value, json};
 
 use crate::recorded::decoded;
+use crate::yaml;
 
 /// Maximum size of a file, in bytes.
 const MAX_SIZE: u64 = 4 * 1024 * 1024;
@@ -43,7 +44,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Document>> {
 
 /// The documents of a text.
 pub(super) fn parse(text: &str) -> Result<Vec<Document>> {
-    let documents: Vec<Value> = serde_saphyr::from_multiple(text)?;
+    let documents: Vec<Value> = yaml::read_all(text)?;
     let documents = documents.into_iter().filter(|document| !document.is_null());
     let documents: Vec<_> = documents.map(document).collect::<Result<_>>()?;
     ensure!(!documents.is_empty(), "there is no document in it");

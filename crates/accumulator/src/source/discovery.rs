@@ -1,11 +1,10 @@
 //! Whether a kind is served, as discovery lists it.
 
-use futures::AsyncReadExt as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 use kube::Client;
 
 use super::feed::Discovered;
-use super::request::send;
+use super::request::get;
 use super::wire_kind::WireKind;
 
 /// A group has a few kinds; this is enough for thousands.
@@ -14,15 +13,10 @@ const BYTES: u64 = 8 << 20;
 /// Asks for the kinds of a group. Unlike kube's own request, this one keeps what the API server asks for with
 /// `Retry-After`, and ends with an answer that is too large.
 pub(super) async fn discover(client: &Client, kind: &WireKind) -> kube::Result<Discovered> {
-    let request = http::Request::get(&*kind.group_path).body(Vec::new());
-    let request = request.map_err(kube::core::request::Error::BuildRequest);
-    let answer = match send(client, request).await {
+    let list: APIResourceList = match get(client, &kind.group_path, BYTES).await {
         Err(kube::Error::Api(status)) if status.code == 404 => return Ok(Discovered::Absent),
         answer => answer?,
     };
-    let mut body = Vec::new();
-    answer.take(BYTES).read_to_end(&mut body).await.map_err(kube::Error::ReadEvents)?;
-    let list: APIResourceList = serde_json::from_slice(&body).map_err(kube::Error::SerdeError)?;
     let found = list.resources.iter().find(|resource| resource.name == kind.plural);
     Ok(match found {
         None => Discovered::Absent,

@@ -1,5 +1,6 @@
 //! What a failure of a watch means for its source.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,6 +43,9 @@ impl Class {
 
 /// An API server cannot silence a source for longer.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
+
+/// Of a longer text the beginning is kept: a refusal may have the page of a proxy in it.
+const MESSAGE_CHARS: usize = 1000;
 
 /// A failure of a list or a watch.
 #[derive(Clone, Debug)]
@@ -92,7 +96,7 @@ impl From<&WatchError> for Failure {
             WatchError::OtherServer => Class::Expired,
         };
         let retry_after = cause.and_then(retry_after);
-        Self { class, message: one_line(error).into(), retry_after }
+        Self { class, message: message(error), retry_after }
     }
 }
 
@@ -104,7 +108,16 @@ impl From<kube::Error> for Failure {
             Some(403) => Class::Forbidden("discovery"),
             _ => Class::Failed,
         };
-        Self { class, message: one_line(&error).into(), retry_after }
+        Self { class, message: message(&error), retry_after }
+    }
+}
+
+/// Its text, of which each source keeps one, and readiness has those of all.
+fn message(error: &(dyn Error + 'static)) -> Arc<str> {
+    let text = one_line(error);
+    match text.char_indices().nth(MESSAGE_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
     }
 }
 
@@ -135,6 +148,13 @@ mod tests {
 
     fn class(error: &WatchError) -> Class {
         Failure::from(error).class
+    }
+
+    #[test]
+    fn of_a_long_text_the_beginning_is_kept() {
+        let long = Status { message: "é".repeat(1 << 16), ..Status::default() };
+        let failure = Failure::from(kube::Error::Api(Box::new(long)));
+        assert_eq!(failure.message.chars().count(), MESSAGE_CHARS + 1);
     }
 
     #[test]

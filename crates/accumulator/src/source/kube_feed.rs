@@ -6,17 +6,21 @@ use std::marker::PhantomData;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::core::PartialObjectMeta;
-use kube::{Api, Client, Resource};
+use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
 
 use super::discovery::discover;
 use super::feed::{Discovered, Events, Feed, ReadOptions};
 use super::list_watch;
 use super::newest;
+use super::request::get;
 use super::server::Server;
 use super::spec::SourceSpec;
 use super::wire_kind::WireKind;
 use crate::ResourceVersion;
+
+/// No namespace is longer: API servers accept 3 MB.
+const IDENTITY_BYTES: u64 = 4 << 20;
 
 /// The feed of a real API server.
 pub(crate) struct KubeFeed<W> {
@@ -58,6 +62,7 @@ where
 
 /// The uid of a namespace that each cluster has.
 async fn identity(client: Client) -> Option<String> {
-    let api: Api<PartialObjectMeta<Namespace>> = Api::all(client);
-    api.get("kube-system").await.ok()?.metadata.uid
+    let namespace = get(&client, "/api/v1/namespaces/kube-system", IDENTITY_BYTES).await;
+    let namespace: PartialObjectMeta<Namespace> = namespace.ok()?;
+    namespace.metadata.uid
 }

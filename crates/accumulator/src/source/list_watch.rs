@@ -4,7 +4,7 @@
 //! kind, and decoded when they are handed on. Rules of the API: <https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes>.
 
 use std::collections::VecDeque;
-use std::future::ready;
+use std::io;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -42,8 +42,10 @@ const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 const PART_BYTES: u64 = 64 << 10;
 /// A longer page is dropped, and requested with fewer objects: a few sources may read at once.
 const PAGE_BYTES: usize = 4 << 20;
-/// By how much pages become shorter.
+/// By how much pages become shorter, and longer again.
 const SHORTER: u32 = 4;
+/// After a page of so many bytes the next one may be longer.
+const LONGER_AFTER: usize = PAGE_BYTES / 4;
 /// No object and no event is longer: API servers accept 3 MB.
 const OBJECT_BYTES: usize = 16 << 20;
 
@@ -74,8 +76,11 @@ enum Next {
 struct ListWatch {
     kind: WireKind,
     spec: SourceSpec,
-    /// Objects per page. Pages of large objects become shorter for the rest of the list.
+    /// Objects per page. Pages of large objects become shorter, and longer again after them: one that a user made large
+    /// is not to cost a request for each of all others.
     page_size: u32,
+    /// Objects per page of usual objects.
+    usual_size: u32,
     next: Next,
     /// The server that has answered so far.
     server: Server,
@@ -115,11 +120,15 @@ where
 {
     let decoding = options.decoding.clone();
     let texts = ListWatch::open(WireKind::of::<W>(), spec, options.page_size, from, server);
-    // What cannot be decoded ends the stream: a part of a list proves nothing.
-    let decoded = texts.scan(false, move |has_failed, item| {
-        let item = (!*has_failed).then(|| decode::<W>(item, &decoding));
-        *has_failed = matches!(item, Some(WatchItem::Failed(_)));
-        ready(item)
+    let decoded = stream::unfold(Some(texts), move |texts| {
+        let decoding = decoding.clone();
+        async move {
+            let mut texts = texts?;
+            let item = decode::<W>(texts.next().await?, &decoding);
+            // What cannot be decoded ends the stream, and the answer: a part of a list proves nothing.
+            let rest = (!matches!(item, WatchItem::Failed(_))).then_some(texts);
+            Some((item, rest))
+        }
     });
     decoded.boxed()
 }
@@ -172,6 +181,7 @@ impl ListWatch {
             kind,
             spec: spec.clone(),
             page_size,
+            usual_size: page_size,
             next: Next::End,
             server: server.clone(),
             objects: Objects::default(),
@@ -257,6 +267,9 @@ impl ListWatch {
         if in_time(read).await.map_err(WatchError::List)? == 0 {
             let page = page::cut(&body).map_err(|error| unreadable(&body, error));
             let (metadata, places) = page.map_err(WatchError::List)?;
+            if body.len() <= LONGER_AFTER {
+                self.page_size = self.page_size.saturating_mul(SHORTER).min(self.usual_size);
+            }
             self.objects = Objects::new(body, places);
             return self.list(position, metadata);
         }
@@ -283,6 +296,11 @@ impl ListWatch {
         let version = position.version.or_else(|| version(resource_version.as_deref()).ok());
         let token = continue_.filter(|token| !token.is_empty());
         if token.is_some() {
+            if token == position.token {
+                let text =
+                    "a page is followed by itself: something on the way answers for the API server";
+                return Err(WatchError::List(kube::Error::Service(text.into())));
+            }
             self.request(Next::Page(Position { token, version }));
             return Ok(());
         }
@@ -322,14 +340,14 @@ impl ListWatch {
         Ok(())
     }
 
-    /// A watch whose connection died without a word ends like one that the API server ends.
+    /// A watch whose connection died without a word is one that was interrupted: what answers next may be another API server.
     async fn change(&mut self, mut answer: Answer) -> Result<(), WatchError> {
         let idle = Duration::from_secs(self.watch_timeout().into()) + IDLE_MARGIN;
         let mut line = Vec::new();
         let limit = u64::try_from(OBJECT_BYTES).unwrap_or(u64::MAX);
         let mut lines = (&mut answer).take(limit);
         let read = tokio::time::timeout(idle, lines.read_until(b'\n', &mut line));
-        let Ok(read) = read.await else { return Ok(()) };
+        let read = read.await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
         let read = read.map_err(|error| WatchError::Watch(kube::Error::ReadEvents(error)))?;
         if read == 0 {
             return Ok(());
@@ -392,11 +410,16 @@ fn unreadable(body: &[u8], error: serde_json::Error) -> kube::Error {
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
+    use std::future::ready;
 
+    use futures::TryStreamExt as _;
     use http::Response;
+    use http_body_util::StreamBody;
+    use hyper::body::Frame;
     use k8s_openapi::api::core::v1::ConfigMap;
     use kube::Client;
     use kube::client::Body;
+    use parking_lot::Mutex;
     use prometheus::HistogramOpts;
     use serde_json::json;
 
@@ -408,25 +431,25 @@ mod tests {
         let service = tower::service_fn(move |request: http::Request<Body>| {
             let watches = request.uri().to_string().contains("watch=true");
             let body = if watches { Vec::new() } else { page.clone().into_bytes() };
-            std::future::ready(Ok::<_, Infallible>(Response::new(Body::from(body))))
+            ready(Ok::<_, Infallible>(Response::new(Body::from(body))))
         });
-        let spec = SourceSpec::new(Client::new(service, "default"));
-        let decoding = Histogram::with_opts(HistogramOpts::new("decoding", "Decoding.")).unwrap();
-        let events = open::<ConfigMap>(
-            &spec,
-            &ReadOptions { page_size: 500, decoding },
-            None,
-            &Server::default(),
-        );
+        let events = read_with(Client::new(service, "default"), None);
         let lists = |item: &WatchItem<_>| !matches!(item, WatchItem::WatchStarted);
-        events.take_while(|item| std::future::ready(lists(item))).collect().await
+        events.take_while(|item| ready(lists(item))).collect().await
+    }
+
+    fn read_with(client: Client, from: Option<&str>) -> Events<ConfigMap> {
+        let decoding = Histogram::with_opts(HistogramOpts::new("decoding", "Decoding.")).unwrap();
+        let options = ReadOptions { page_size: 500, decoding };
+        let from = from.map(ResourceVersion::from);
+        open(&SourceSpec::new(client), &options, from.as_ref(), &Server::default())
     }
 
     /// What comes of a watch from version 9 whose answer has this name of a server, and of a list then.
     async fn watched(server: &Server, name: &'static str) -> Vec<&'static str> {
         let service = tower::service_fn(move |_: http::Request<Body>| {
             let answer = Response::builder().header("x-kubernetes-pf-flowschema-uid", name);
-            std::future::ready(answer.body(Body::empty()))
+            ready(answer.body(Body::empty()))
         });
         let spec = SourceSpec::new(Client::new(service, "default"));
         let decoding = Histogram::with_opts(HistogramOpts::new("decoding", "Decoding.")).unwrap();
@@ -450,6 +473,36 @@ mod tests {
         }
         assert_eq!(watched(&server, "b").await, ["requested", "changed", "failed"]);
         assert_eq!(watched(&server, "b").await, ["requested", "started"]);
+    }
+
+    /// A cache that does not know the token answers with the page that it has.
+    #[tokio::test]
+    async fn a_page_that_is_followed_by_itself_ends_the_list() {
+        let page = json!({"metadata": {"resourceVersion": "9", "continue": "more"}, "items": [{"metadata": {"name": "a"}}]});
+        let page = page.to_string();
+        let service = tower::service_fn(move |_: http::Request<Body>| {
+            ready(Ok::<_, Infallible>(Response::new(Body::from(page.clone().into_bytes()))))
+        });
+        let items: Vec<_> = read_with(Client::new(service, "default"), None).collect().await;
+        assert!(matches!(items.last(), Some(WatchItem::Failed(WatchError::List(_)))), "{items:?}");
+        let count = items.iter().filter(|item| matches!(item, WatchItem::Listed(_))).count();
+        assert_eq!(count, 2, "{items:?}");
+    }
+
+    /// The connection goes on, and nothing more comes.
+    #[tokio::test(start_paused = true)]
+    async fn what_cannot_be_decoded_ends_a_watch_at_once() {
+        let line = "{\"type\":\"ADDED\",\"object\":{\"metadata\":7}}\n";
+        let begun = tokio::time::Instant::now();
+        let more = stream::pending::<Result<Bytes, Infallible>>();
+        let body = stream::once(ready(Ok(Bytes::from(line)))).chain(more);
+        let body = Mutex::new(Some(StreamBody::new(body.map_ok(Frame::data))));
+        let service = tower::service_fn(move |_: http::Request<Body>| {
+            ready(Ok::<_, Infallible>(Response::new(body.lock().take().unwrap())))
+        });
+        let items: Vec<_> = read_with(Client::new(service, "default"), Some("9")).collect().await;
+        assert!(matches!(items.last(), Some(WatchItem::Failed(WatchError::Watch(_)))), "{items:?}");
+        assert!(begun.elapsed() < Duration::from_secs(1));
     }
 
     #[tokio::test]

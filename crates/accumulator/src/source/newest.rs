@@ -1,10 +1,9 @@
 //! The newest version of a kind, from the smallest list that there is.
 
-use futures::AsyncReadExt;
 use kube::api::ListParams;
 
 use super::page::Head;
-use super::request::send;
+use super::request::read;
 use super::spec::SourceSpec;
 use super::wire_kind::WireKind;
 use crate::ResourceVersion;
@@ -25,10 +24,7 @@ pub(super) async fn newest(
         ..ListParams::default()
     };
     // The metadata of an object is enough, and less of it.
-    let answer = send(&spec.client, request.list_metadata(&params)).await?;
-    let mut body = Vec::new();
-    answer.take(BYTES).read_to_end(&mut body).await.map_err(kube::Error::ReadEvents)?;
-    let head: Head = serde_json::from_slice(&body).map_err(kube::Error::SerdeError)?;
+    let head: Head = read(&spec.client, request.list_metadata(&params), BYTES).await?;
     let version = head.metadata.resource_version.filter(|version| !version.is_empty());
     Ok(version.map(ResourceVersion::from))
 }

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
-use http::Request;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::ClusterResourceScope;
 use kube::{Client, Resource};
@@ -18,12 +17,15 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::feed::{Discovered, Events, Feed, ReadOptions, WatchError, WatchItem};
+use super::request;
 use crate::ResourceVersion;
 
 /// Pause between two looks at the index. Definitions change when an administrator installs others.
 const EVERY: Duration = Duration::from_secs(30);
 /// Limit of one look.
 const TIMEOUT: Duration = Duration::from_secs(10);
+/// No index and no document of a group is longer; a hub that is not ours to trust may send what it likes.
+const BYTES: u64 = 8 << 20;
 
 /// The `OpenAPI` document of one group and version, in the form of an object.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -164,8 +166,7 @@ impl Poll {
     }
 
     async fn get(&self, url: &str) -> kube::Result<Value> {
-        let request = Request::get(url).body(Vec::new()).map_err(kube::Error::HttpError)?;
-        self.client.request(request).await
+        request::get(&self.client, url, BYTES).await
     }
 }
 
@@ -178,7 +179,7 @@ fn list(location: &str, object: Option<Document>) -> Vec<WatchItem<Document>> {
 
 #[cfg(test)]
 mod tests {
-    use http::Response;
+    use http::{Request, Response};
     use kube::client::Body;
     use prometheus::{Histogram, HistogramOpts};
     use serde_json::json;
@@ -260,6 +261,20 @@ mod tests {
                 assert_eq!(self.next().await, *wanted);
             }
         }
+    }
+
+    /// Whatever a hub sends.
+    #[tokio::test(start_paused = true)]
+    async fn what_is_too_long_is_not_read_to_its_end() {
+        let (mut reader, mut server) = open();
+        let answers = tokio::spawn(async move {
+            let long = " ".repeat(usize::try_from(BYTES).unwrap());
+            answer(&mut server, "/openapi/v3", Some(json!({ "long": long }))).await;
+            answer(&mut server, "/openapi/v3", Some(index("1"))).await;
+            answer(&mut server, "/openapi/v3/apis/g/v1?hash=1", Some(json!({ "at": 1 }))).await;
+        });
+        reader.expect(&["failed", "list"]).await;
+        answers.await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]

@@ -82,6 +82,11 @@ impl Refresh {
         *self.asked.borrow_and_update()
     }
 
+    /// The same, without taking note of it: who waits for later ones is woken all the same.
+    pub(super) fn latest(&self) -> Instant {
+        *self.asked.borrow()
+    }
+
     /// Waits until later lists are asked for. Cancel safe.
     pub(super) async fn changed(&mut self) -> Instant {
         // This holds a sender, so it cannot fail.

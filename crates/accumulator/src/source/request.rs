@@ -12,6 +12,7 @@ use kube::Client;
 use kube::client::Body;
 use kube::core::Status;
 use kube::core::response::StatusDetails;
+use serde::de::DeserializeOwned;
 
 /// How long an API server may take to start an answer. It ends requests after 60 s itself; a
 /// watch is answered at once.
@@ -47,6 +48,29 @@ pub(super) async fn send_headed(
     let mut body = pin!(body.take(REFUSAL_BYTES));
     in_time(body.read_to_end(&mut text).map_err(kube::Error::ReadEvents)).await?;
     Err(kube::Error::Api(refusal(&head, &text).boxed()))
+}
+
+/// Sends a request, and decodes an answer of at most so many bytes: a longer one is cut, which no JSON survives.
+pub(super) async fn read<T: DeserializeOwned>(
+    client: &Client,
+    request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
+    limit: u64,
+) -> kube::Result<T> {
+    let mut answer = send(client, request).await?.take(limit);
+    let mut body = Vec::new();
+    let read = answer.read_to_end(&mut body).map_err(kube::Error::ReadEvents);
+    in_time(read).await?;
+    serde_json::from_slice(&body).map_err(kube::Error::SerdeError)
+}
+
+/// As [`read`], from a path.
+pub(super) async fn get<T: DeserializeOwned>(
+    client: &Client,
+    path: &str,
+    limit: u64,
+) -> kube::Result<T> {
+    let request = http::Request::get(path).body(Vec::new());
+    read(client, request.map_err(kube::core::request::Error::BuildRequest), limit).await
 }
 
 fn no_details() -> StatusDetails {

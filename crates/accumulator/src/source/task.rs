@@ -292,8 +292,13 @@ impl<S: 'static> Task<S> {
 
     /// Takes what was read.
     async fn take(&mut self, read: Read, received: Instant) -> Result<Option<Command>, Closed> {
+        let is_end = read == Read::End;
         let command = self.handle(read, received).await?;
         if command.is_some() {
+            // What answers after a connection was lost may be an older state of the API server, or another one.
+            if !is_end {
+                self.doubtful.get_or_insert(received);
+            }
             let well = self.well_since.take();
             if well.is_some_and(|since| received.duration_since(since) >= WELL_AFTER) {
                 self.backoff = backoff(&self.config);
@@ -351,7 +356,7 @@ impl<S: 'static> Task<S> {
     fn report_older_state(&mut self) {
         let (cluster, kind) = (self.info.cluster.as_str(), self.info.kind.label());
         tracing::warn!(cluster, kind, "API server went back in time, nothing is deleted for now");
-        let asked = self.refresh.since();
+        let asked = self.refresh.latest();
         if self.doubtful.is_none_or(|since| asked < since) {
             self.refresh.demand(self.opened_at);
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::{Snapshot, SourceId, SourceSet, WatchError};
+use fleet_accumulator::{Snapshot, SourceId, SourceSet, WatchError, WatchItem};
 
 use crate::support::*;
 
@@ -106,6 +106,31 @@ async fn a_watch_does_not_continue_on_a_server_of_the_past() {
     tap.list_at(800, []);
     tap.watch_started();
     rig.until(|world| is_settling(world, World::things())).await;
+}
+
+/// A connection that is lost may come back elsewhere, without a request that failed: as where a machine goes on from a snapshot of itself.
+#[tokio::test(start_paused = true)]
+async fn nor_does_a_watch_whose_connection_was_lost() {
+    let (mut rig, [things, ..]) = live().await;
+    *rig.things.newest.lock() = Some("800".into());
+    let reset = std::io::ErrorKind::ConnectionReset.into();
+    things.fail(WatchError::Watch(kube::Error::ReadEvents(reset)));
+    assert_eq!(rig.things.tap().await.from, None);
+}
+
+/// A new leader asks for lists in the moment in which an older one is complete.
+#[tokio::test(start_paused = true)]
+async fn lists_that_are_asked_for_meanwhile_are_made() {
+    let (mut rig, [_, imports, _]) = live().await;
+    imports.fail(WatchError::Watch(refusal(410)));
+    let tap = rig.imports.tap().await;
+    tap.list_started();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    tap.send(WatchItem::ListCompleted("800".into()));
+    let hub = SourceSet::from([World::imports()]);
+    let _cursor = rig.accumulator.cursor_since(hub, hub, tokio::time::Instant::now().into_std());
+    let tap = tokio::time::timeout(Duration::from_secs(10), rig.imports.tap()).await.unwrap();
+    assert_eq!(tap.from, None);
 }
 
 /// Without a break: a source that is not live proves nothing.

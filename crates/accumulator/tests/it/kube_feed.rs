@@ -424,12 +424,9 @@ async fn of_a_kind_of_which_only_metadata_is_kept_the_server_is_asked_for_no_mor
     token.cancel();
 }
 
-/// A list of large objects would not fit into the memory that an agent may have.
-#[tokio::test(start_paused = true)]
-async fn pages_that_are_too_large_are_requested_with_fewer_objects() {
-    const OBJECTS: u64 = 20;
+/// The limits of the pages of a list, until it is complete. `bytes` is how much text each object has.
+async fn limits_of_a_list(objects: u64, bytes: impl Fn(u64) -> usize + Send + 'static) -> Vec<u64> {
     let (sent, mut limits) = mpsc::unbounded_channel();
-    let large = "x".repeat(1 << 20);
     let service = tower::service_fn(move |request: Request<Body>| {
         let uri = request.uri().to_string();
         let value = |key: &str| {
@@ -441,11 +438,11 @@ async fn pages_that_are_too_large_are_requested_with_fewer_objects() {
         } else {
             let (limit, from) = (value("limit=").unwrap(), value("continue=").unwrap_or(0));
             let _ = sent.send(limit);
-            let end = OBJECTS.min(from + limit);
-            let items: Vec<_> =
-                (from..end).map(|at| object(&format!("o{at}"), at + 1, &large)).collect();
-            let more = (end < OBJECTS).then(|| end.to_string());
-            let metadata = json!({"resourceVersion": "99", "continue": more});
+            let end = objects.min(from + limit);
+            let of = |at| object(&format!("o{at}"), at + 1, &"x".repeat(bytes(at)));
+            let items: Vec<_> = (from..end).map(of).collect();
+            let more = (end < objects).then(|| end.to_string());
+            let metadata = json!({"resourceVersion": "9999", "continue": more});
             answer(200, &json!({"metadata": metadata, "items": items}))
         };
         std::future::ready(Ok::<_, Infallible>(response))
@@ -456,14 +453,29 @@ async fn pages_that_are_too_large_are_requested_with_fewer_objects() {
     let accumulator =
         Accumulator::<World>::start(&Config::default(), local(), &feeds, &token, &tasks);
     let step = accumulator.cursor(local()).next().await.unwrap();
-    assert_eq!(step.new.things.len(), 20);
+    assert_eq!(step.new.things.len() as u64, objects);
     token.cancel();
     limits.close();
     let mut seen = Vec::new();
     while let Some(limit) = limits.recv().await {
         seen.push(limit);
     }
-    assert_eq!(seen[..5], [500, 125, 31, 7, 1]);
+    seen
+}
+
+/// A list of large objects would not fit into the memory that an agent may have.
+#[tokio::test(start_paused = true)]
+async fn pages_that_are_too_large_are_requested_with_fewer_objects() {
+    let limits = limits_of_a_list(20, |_| 1 << 20).await;
+    assert_eq!(limits[..5], [500, 125, 31, 7, 1]);
+}
+
+/// A large object of a user costs some requests, and not one for each object after it.
+#[tokio::test(start_paused = true)]
+async fn after_a_large_object_pages_become_longer_again() {
+    let limits = limits_of_a_list(2000, |at| if at == 40 { 5 << 20 } else { 8 }).await;
+    assert!(limits.len() < 30, "{limits:?}");
+    assert_eq!(limits.last(), Some(&500), "{limits:?}");
 }
 
 #[tokio::test(start_paused = true)]

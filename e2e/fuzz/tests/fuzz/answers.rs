@@ -209,7 +209,7 @@ impl Answers {
             let items: Vec<_> = objects_of_pages.by_ref().take(*count).collect();
             // API servers leave out the list of a page without objects, or write null.
             let items = if items.is_empty() { Value::Null } else { json!(items) };
-            let more = if at + 1 < pages.len() { "more" } else { "" };
+            let more = if at + 1 < pages.len() { format!("after {at}") } else { String::new() };
             json!({ "kind": "List", "metadata": { "resourceVersion": LISTED, "continue": more }, "items": items })
         };
         let event = |(at, (of, object)): (usize, &(usize, usize))| {

@@ -56,18 +56,22 @@ fn a_kubeconfig_is_refused_or_its_connection_is_encrypted() {
     let mutations = prop::collection::vec(any_mutation(), 0..4);
     let path =
         PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("hub-{}", std::process::id()));
-    let keys = (prop::option::of(key()), prop::option::of(key()));
+    let keys = (prop::option::of((key(), any::<bool>())), prop::option::of(key()));
     check(
         SEEDS,
         96,
         &(server, mutations, any::<bool>(), keys),
         |(server, mutations, has_ca, keys)| {
             let mut file = sample(&server);
-            if let Some(key) = keys.0 {
+            if let Some((key, is_path)) = keys.0 {
                 let certificate = STANDARD.encode(certificates_to_pem(&[SECRET]));
                 let user = &mut file["users"][0]["user"];
                 user["client-certificate-data"] = json!(certificate);
-                user["client-key-data"] = json!(STANDARD.encode(key));
+                if is_path {
+                    user["client-key"] = json!(SECRET.repeat(20));
+                } else {
+                    user["client-key-data"] = json!(STANDARD.encode(key));
+                }
             }
             // By mistake.
             if let Some(key) = keys.1 {

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::ResourceVersion;
 use crate::source::feed::WatchItem;
+use crate::source::server::Server;
 
 /// Objects that a source reads among others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,12 +57,14 @@ pub(super) struct Branch {
     pub(super) version: Option<ResourceVersion>,
     /// Whether its marker is in the view.
     pub(super) is_marked: bool,
+    /// What has answered its requests so far.
+    pub(super) server: Server,
 }
 
 impl Branch {
-    pub(super) fn new(abort: AbortHandle, stream: u64) -> Self {
+    pub(super) fn new(abort: AbortHandle, stream: u64, server: Server) -> Self {
         let (known, listing, version) = (BTreeMap::new(), None, None);
-        Self { abort, stream, known, listing, version, is_marked: false }
+        Self { abort, stream, known, listing, version, is_marked: false, server }
     }
 
     pub(super) fn begin_list(&mut self) {

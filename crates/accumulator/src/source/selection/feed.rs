@@ -72,6 +72,7 @@ where
             first: BTreeSet::new(),
             is_listed: false,
             ready: VecDeque::from([WatchItem::ListStarted]),
+            has_sender: true,
             has_ended: false,
         };
         reading.follow_selections();
@@ -103,6 +104,8 @@ struct Reading<W> {
     /// Whether the first list is complete.
     is_listed: bool,
     ready: VecDeque<WatchItem<W>>,
+    /// Whether others may be selected.
+    has_sender: bool,
     has_ended: bool,
 }
 
@@ -119,10 +122,10 @@ where
                 return None;
             }
             tokio::select! {
-                // The sender has ended: what there is stays.
-                changed = self.selections.changed(), if self.is_listed => match changed {
+                changed = self.selections.changed(), if self.is_listed && self.has_sender => match changed {
                     Ok(()) => self.follow_selections(),
-                    Err(_) => self.is_listed &= !self.parts.is_empty(),
+                    // What there is stays.
+                    Err(_) => self.has_sender = false,
                 },
                 Some((selection, stream, item)) = self.parts.next() => {
                     self.take(&selection, stream, item);
@@ -161,23 +164,32 @@ where
         spec.namespace.clone_from(&selection.namespace);
         spec.fields = Some(selection.fields.clone());
         let options = self.options.clone();
+        let server = self.branches.get(selection).map(|branch| branch.server.clone());
+        let server = server.unwrap_or_default();
+        let answered = server.clone();
         let open = async move {
             if !pause.is_zero() {
                 tokio::time::sleep(pause).await;
             }
-            list_watch::open::<W>(&spec, &options, from.as_ref(), &Server::default())
+            list_watch::open::<W>(&spec, &options, from.as_ref(), &answered)
         };
         let items = stream::once(open).flatten().map(Some);
         let (items, abort) = stream::abortable(items.chain(stream::iter([None])));
         self.parts.push(items.map(move |item| (Arc::clone(&of), at, item)).boxed());
-        self.attach(selection, abort, at);
+        self.attach(selection, abort, at, server);
     }
 
-    fn attach(&mut self, selection: &Arc<Selection>, abort: AbortHandle, stream: u64) {
+    fn attach(
+        &mut self,
+        selection: &Arc<Selection>,
+        abort: AbortHandle,
+        stream: u64,
+        server: Server,
+    ) {
         match self.branches.get_mut(selection) {
             Some(branch) => (branch.abort, branch.stream) = (abort, stream),
             None => {
-                self.branches.insert(Arc::clone(selection), Branch::new(abort, stream));
+                self.branches.insert(Arc::clone(selection), Branch::new(abort, stream, server));
             }
         }
     }

@@ -1,9 +1,17 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::future::ready;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Wake, Waker};
 
+use bytes::Bytes;
 use fleet_api::ObjectName;
-use futures::StreamExt as _;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use http::{Request, Response};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use hyper::body::Frame;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::client::Body;
@@ -24,6 +32,10 @@ struct Answers {
     forbidden: BTreeSet<String>,
     watches: BTreeMap<String, Vec<Value>>,
     asked: Vec<String>,
+    /// Which server it is; none if empty.
+    name: &'static str,
+    /// Whether its watches go on.
+    lasting: bool,
 }
 
 type Server = Arc<Mutex<Answers>>;
@@ -36,8 +48,13 @@ fn object(name: &str, version: &str) -> Value {
     json!({ "metadata": { "namespace": "shop", "name": name, "uid": name, "resourceVersion": version } })
 }
 
+fn whole(answer: &Value) -> UnsyncBoxBody<Bytes, Infallible> {
+    Full::from(answer.to_string()).boxed_unsync()
+}
+
 fn serve(server: &Server) -> Client {
-    let (service, mut handle) = tower_test::mock::pair::<Request<Body>, Response<Body>>();
+    let (service, mut handle) =
+        tower_test::mock::pair::<Request<Body>, Response<UnsyncBoxBody<Bytes, Infallible>>>();
     let server = Arc::clone(server);
     tokio::spawn(async move {
         while let Some((request, reply)) = handle.next_request().await {
@@ -50,16 +67,24 @@ fn serve(server: &Server) -> Client {
             let response = if answers.forbidden.contains(&name) {
                 let status = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {},
                     "status": "Failure", "message": "no", "reason": "Forbidden", "code": 403 });
-                Response::builder().status(403).body(Body::from(status.to_string().into_bytes()))
+                Response::builder().status(403).body(whole(&status))
             } else if is_watch {
                 let lines = answers.watches.remove(&name).unwrap_or_default();
                 let text: String =
                     lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect();
-                Response::builder().body(Body::from(text.into_bytes()))
+                let response =
+                    Response::builder().header("x-kubernetes-pf-flowschema-uid", answers.name);
+                let first = stream::once(ready(Ok::<_, Infallible>(Bytes::from(text))));
+                let rest = if answers.lasting {
+                    stream::pending().boxed()
+                } else {
+                    stream::empty().boxed()
+                };
+                response.body(StreamBody::new(first.chain(rest).map_ok(Frame::data)).boxed_unsync())
             } else {
                 let items = answers.lists.get(&name).cloned().unwrap_or_default();
                 let list = json!({ "metadata": { "resourceVersion": "10" }, "items": items });
-                Response::builder().body(Body::from(list.to_string().into_bytes()))
+                Response::builder().body(whole(&list))
             };
             drop(answers);
             reply.send_response(response.unwrap());
@@ -181,6 +206,45 @@ async fn a_watch_that_ends_goes_on_from_where_it_was() {
     server.lock().watches.insert("a".to_owned(), vec![gone]);
     assert_eq!(reader.next().await, "deleted a");
     assert_eq!(server.lock().asked.iter().filter(|asked| *asked == "list a").count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_does_not_go_on_with_another_server() {
+    let server = server(&[("a", &[])]);
+    server.lock().name = "first";
+    let mut reader = Reader::new(&server, &["a"]);
+    assert_eq!(reader.next_of(3).await.len(), 3);
+    // The first one is that of the list.
+    for _ in 0..2 {
+        while !matches!(reader.events.next().await, Some(WatchItem::WatchStarted)) {}
+    }
+    server.lock().name = "second";
+    assert_eq!(reader.next().await, "failed");
+}
+
+#[derive(Default)]
+struct Wakes(AtomicUsize);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// As where an agent ends: what there is stays, and costs nothing.
+#[tokio::test(start_paused = true)]
+async fn selections_that_cannot_change_any_more_cost_nothing() {
+    let server = server(&[("a", &[])]);
+    server.lock().lasting = true;
+    let mut reader = Reader::new(&server, &["a"]);
+    assert_eq!(reader.next_of(3).await.len(), 3);
+    reader.selections = watch::channel(BTreeSet::new()).0;
+    while tokio::time::timeout(Duration::from_secs(1), reader.events.next()).await.is_ok() {}
+    let count = Arc::new(Wakes::default());
+    let waker = Waker::from(Arc::clone(&count));
+    assert!(reader.events.poll_next_unpin(&mut Context::from_waker(&waker)).is_pending());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(count.0.load(Ordering::Relaxed), 0);
 }
 
 /// Which version each of them has reached is not known after a failure.
