@@ -65,7 +65,7 @@ test: ## Run all tests, unit to scenario, the latter on real control planes
 # By name: with a package, cargo would choose other features and build all again.
 e2e := $(basename $(notdir $(wildcard e2e/tests/*)))
 # Those that wait most of their time, for Leases, for silence and for the commands of the pages.
-lane-1 := multicluster lease
+lane-1 := multicluster lease virtual_node accumulator
 lane-2 := fleetctl docs membership
 lane-3 := $(filter-out $(lane-1) $(lane-2),$(e2e))
 lanes := test-lane-1 test-lane-2 test-lane-3 test-others
