@@ -35,7 +35,7 @@ pub fn one_line(error: &(dyn Error + 'static)) -> String {
 
 /// Another text for an error that quotes a kubeconfig, PEM or the output of a plugin.
 fn without_credentials(error: &(dyn Error + 'static)) -> Option<String> {
-    kubeconfig(error).or_else(|| plugin(error)).or_else(|| pem(error))
+    kubeconfig(error).or_else(|| path(error)).or_else(|| plugin(error)).or_else(|| pem(error))
 }
 
 fn kubeconfig(error: &(dyn Error + 'static)) -> Option<String> {
@@ -44,9 +44,15 @@ fn kubeconfig(error: &(dyn Error + 'static)) -> Option<String> {
             let invalid = invalid_yaml(why.location().map(|at| at.line()));
             Some(format!("this is no kubeconfig: {invalid}"))
         }
-        // The field's name does for who wrote a path there; others have written the key.
-        KubeconfigError::LoadClientKey(LoadDataError::ReadFile(why, _)) => {
-            Some(format!("failed to load client key: the file that is named cannot be read: {why}"))
+        _ => None,
+    }
+}
+
+/// The name of the field, which the error has, does for users who wrote a path there; others have written the key.
+fn path(error: &(dyn Error + 'static)) -> Option<String> {
+    match error.downcast_ref()? {
+        LoadDataError::ReadFile(why, _) => {
+            Some(format!("the file that is named cannot be read: {why}"))
         }
         _ => None,
     }
@@ -137,10 +143,11 @@ mod tests {
     fn a_key_that_stands_for_a_path_is_not_quoted() {
         let why = io::Error::other("File name too long");
         let error = LoadDataError::ReadFile(why, "/etc/hub/s3cret".into());
-        let error = KubeconfigError::LoadClientKey(error);
+        let error = KubeconfigError::LoadCertificateAuthority(error);
         assert!(error.to_string().contains("s3cret"), "{error}");
         let said = one_line(&kube::Error::Service(Box::new(error)));
-        assert!(!said.contains("s3cret") && said.ends_with("File name too long"), "{said}");
+        assert!(said.contains("certificate authority") && !said.contains("s3cret"), "{said}");
+        assert!(said.ends_with("cannot be read: File name too long"), "{said}");
     }
 
     /// A plugin that fails may have printed the credentials.

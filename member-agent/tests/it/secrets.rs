@@ -1,10 +1,10 @@
 //! Credentials appear neither in the log nor in the metrics.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -173,6 +173,36 @@ fn an_invalid_key_is_not_shown() {
     assert!(said.contains("member-agent: "), "{said}");
     contains_no_secret(&said);
     assert!(!said.contains("canary-key"), "{said}");
+}
+
+/// S30: nor a token that a kubeconfig has in the field for the path of one. The agent waits for the file.
+#[test]
+fn a_token_where_a_path_belongs_is_not_shown() {
+    let own_cluster = file("secrets-waits-own", &own("token: canary-own-token"));
+    let to_hub = own("tokenFile: canary-hub-token").replace("http:", "https:");
+    let to_hub = file("secrets-waits-hub", &to_hub);
+    let mut agent = Command::new(env!("CARGO_BIN_EXE_member-agent"))
+        .env_clear()
+        .env("MEMBER_CLUSTER_NAME", "east")
+        .env("HUB_KUBECONFIG", &to_hub)
+        .args(["--metrics-bind-address=0", "--health-probe-bind-address=0", "--kubeconfig"])
+        .arg(&own_cluster)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(agent.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let mut said = Vec::new();
+    for line in lines {
+        said.push(line);
+        if said.last().is_some_and(|line| line.contains("Waiting for the token file")) {
+            break;
+        }
+    }
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    let said = said.join("\n");
+    assert!(said.contains("tokenFile of the kubeconfig"), "{said}");
+    contains_no_secret(&said);
 }
 
 /// S30: nor what a kubeconfig that cannot be read contains, nor the password in an address.

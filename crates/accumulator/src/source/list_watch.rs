@@ -81,6 +81,8 @@ struct ListWatch {
     page_size: u32,
     /// Objects per page of usual objects.
     usual_size: u32,
+    /// Among so many of the next objects there are large ones: pages stay short until these are read.
+    crowded: usize,
     next: Next,
     /// The server that has answered so far.
     server: Server,
@@ -182,6 +184,7 @@ impl ListWatch {
             spec: spec.clone(),
             page_size,
             usual_size: page_size,
+            crowded: 0,
             next: Next::End,
             server: server.clone(),
             objects: Objects::default(),
@@ -267,7 +270,8 @@ impl ListWatch {
         if in_time(read).await.map_err(WatchError::List)? == 0 {
             let page = page::cut(&body).map_err(|error| unreadable(&body, error));
             let (metadata, places) = page.map_err(WatchError::List)?;
-            if body.len() <= LONGER_AFTER {
+            self.crowded = self.crowded.saturating_sub(places.len());
+            if self.crowded == 0 && body.len() <= LONGER_AFTER {
                 self.page_size = self.page_size.saturating_mul(SHORTER).min(self.usual_size);
             }
             self.objects = Objects::new(body, places);
@@ -282,6 +286,7 @@ impl ListWatch {
             let text = format!("an object has more than {OBJECT_BYTES} bytes");
             return Err(WatchError::List(kube::Error::Service(text.into())));
         }
+        self.crowded = usize::try_from(self.page_size).unwrap_or(usize::MAX);
         self.page_size = (self.page_size / SHORTER).max(1);
         self.request(Next::Page(position));
         Ok(())

@@ -8,13 +8,25 @@ use std::time::Instant;
 use fleet_api::ObjectName;
 
 use super::course::{Command, Course};
+use super::error::{Class, Failure};
 use super::item::{Input, Item};
 use crate::{Tracked, View};
+
+/// So many objects may come again in a short list, too.
+const REPEATED: usize = 1000;
 
 /// What a list has shown that is on its way.
 pub(super) struct Listing<T> {
     pub(super) seen: HashSet<ObjectName>,
     pub(super) fresh: Vec<Item<T>>,
+}
+
+impl<T> Listing<T> {
+    /// Whether most of it came more than once, as where pages follow each other in a circle: that would never end. One that an API
+    /// server changes between two pages may have some objects twice.
+    fn repeats_itself(&self) -> bool {
+        self.fresh.len() > 2 * self.seen.len() + REPEATED
+    }
 }
 
 impl<T> Default for Listing<T> {
@@ -80,14 +92,14 @@ impl<T: Tracked> Machine<T> {
                 self.drop_list();
                 self.course.begins_list(now);
             }
-            Input::Listed(item) => self.listed(item, now),
+            Input::Listed(item) => return self.listed(item, now),
             Input::ListCompleted(version) => {
                 self.date(&version);
                 let command = self.list_is_complete();
                 self.course.version = command.is_none().then_some(version);
                 return command;
             }
-            Input::Applied(item) if self.course.is_listing() => self.listed(item, now),
+            Input::Applied(item) if self.course.is_listing() => return self.listed(item, now),
             Input::Applied(item) => {
                 self.course.lives();
                 self.course.reaches(item.version.clone());
@@ -117,7 +129,7 @@ impl<T: Tracked> Machine<T> {
         None
     }
 
-    fn listed(&mut self, item: Item<T>, now: Instant) {
+    fn listed(&mut self, item: Item<T>, now: Instant) -> Option<Command> {
         if !self.course.is_listing() {
             self.drop_list();
             self.course.begin(now);
@@ -125,5 +137,10 @@ impl<T: Tracked> Machine<T> {
         self.course.lists();
         self.listing.seen.insert(item.name.clone());
         self.listing.fresh.push(item);
+        self.listing.repeats_itself().then(|| {
+            let failure = Failure::new(Class::Failed, "the list has its objects again and again");
+            self.drop_list();
+            self.course.fail(&failure, now)
+        })
     }
 }

@@ -28,6 +28,8 @@ const WELL_AFTER: Duration = Duration::from_secs(10);
 const SHORT_LIVED: Duration = Duration::from_secs(1);
 /// Pause before a watch that has ended is resumed.
 const RESUME_AFTER: Duration = Duration::from_millis(20);
+/// The same where the connection was lost, and with it those of others: each asks the API server for its time before that.
+const LOST_AFTER: Duration = Duration::from_millis(500);
 /// How long discovery may take.
 const ASK_WITHIN: Duration = Duration::from_secs(10);
 /// How long the question which cluster this is may delay the first list.
@@ -52,7 +54,7 @@ pub(crate) struct Task<S> {
     outbox: mpsc::Sender<Update<S>>,
     /// When lists of the cluster are to be repeated.
     refresh: Refresh,
-    /// Since when the API server may be one of another time: a request failed, or lists were asked for.
+    /// Since when the API server may be one of another time: a request failed, a connection was lost, or lists were asked for.
     doubtful: Option<Instant>,
     published: Published,
     backoff: ExponentialBackoff,
@@ -295,8 +297,7 @@ impl<S: 'static> Task<S> {
         let is_end = read == Read::End;
         let command = self.handle(read, received).await?;
         if command.is_some() {
-            // What answers after a connection was lost may be an older state of the API server, or another one.
-            if !is_end {
+            if command == Some(Command::Resume) && !is_end {
                 self.doubtful.get_or_insert(received);
             }
             let well = self.well_since.take();
@@ -436,7 +437,9 @@ impl<S: 'static> Task<S> {
         if now().duration_since(self.opened_at) < SHORT_LIVED {
             return self.pause().await;
         }
-        self.pause_for(jittered(RESUME_AFTER), false).await
+        let is_lost = self.doubtful.is_some();
+        let delay = if is_lost { scattered(LOST_AFTER) } else { jittered(RESUME_AFTER) };
+        self.pause_for(delay, false).await
     }
 
     async fn discover(&mut self) -> Result<Discovered, Failure> {

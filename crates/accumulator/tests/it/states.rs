@@ -24,6 +24,20 @@ fn gone() -> WatchError {
     WatchError::Watch(refusal(410))
 }
 
+/// As where pages follow each other in a circle: it would never end, and what it has shown would be kept.
+#[tokio::test(start_paused = true)]
+async fn a_list_that_repeats_itself_is_given_up() {
+    let (mut rig, tap) = live().await;
+    tap.fail(gone());
+    let tap = rig.things.tap().await;
+    tap.list_started();
+    for at in 0..2000 {
+        tap.listed(thing(["a", "b"][at % 2], "1", 8, "new"));
+    }
+    let next = timeout(Duration::from_mins(2), rig.things.tap()).await;
+    assert!(next.is_ok_and(|tap| tap.from.is_none()) && !tap.is_read());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_broken_list_changes_nothing_and_a_whole_one_only_what_differs() {
     let (mut rig, tap) = live().await;

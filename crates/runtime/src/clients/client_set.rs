@@ -112,7 +112,10 @@ pub async fn from_config(
     // Ours is better than the library's: see the module.
     let path = config.auth_info.token_file.take();
     let token = match &path {
-        Some(path) => Some(TokenFile::open(Path::new(path)).await),
+        Some(path) => {
+            let called = "tokenFile of the kubeconfig".to_owned();
+            Some(TokenFile::open_as(Path::new(path), called).await)
+        }
         None => None,
     };
     ClientSet::new(cluster, &config, token)

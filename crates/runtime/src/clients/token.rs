@@ -28,6 +28,8 @@ const WAIT_LOG: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct TokenFile {
     path: PathBuf,
+    /// Its name in logs.
+    called: String,
     state: Mutex<State>,
 }
 
@@ -77,6 +79,11 @@ pub(super) fn bearer(token: &str) -> Result<HeaderValue, String> {
 impl TokenFile {
     /// Waits until the file holds a token: in a Pod a side container writes it.
     pub async fn open(path: &Path) -> Arc<Self> {
+        Self::open_as(path, path.display().to_string()).await
+    }
+
+    /// As [`open`](Self::open), with another name in logs: a path of a kubeconfig may be the token itself, in the wrong field.
+    pub(super) async fn open_as(path: &Path, called: String) -> Arc<Self> {
         let mut logged: Option<Instant> = None;
         loop {
             let stamp = Stamp::of(path);
@@ -88,10 +95,10 @@ impl TokenFile {
                         stamp,
                         looked: Some(Instant::now()),
                     });
-                    return Arc::new(Self { path: path.to_owned(), state });
+                    return Arc::new(Self { path: path.to_owned(), called, state });
                 }
                 Err(reason) if logged.is_none_or(|at| at.elapsed() >= WAIT_LOG) => {
-                    tracing::info!(path = %path.display(), reason, "Waiting for the token file");
+                    tracing::info!(path = called, reason, "Waiting for the token file");
                     logged = Some(Instant::now());
                 }
                 Err(_) => {}
@@ -116,7 +123,7 @@ impl TokenFile {
                         state.superseded = None;
                     }
                     Err(reason) => tracing::warn!(
-                        path = %self.path.display(),
+                        path = self.called,
                         reason,
                         "Cannot read the token file, keeping the last token"
                     ),

@@ -56,22 +56,24 @@ fn a_kubeconfig_is_refused_or_its_connection_is_encrypted() {
     let mutations = prop::collection::vec(any_mutation(), 0..4);
     let path =
         PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("hub-{}", std::process::id()));
-    let keys = (prop::option::of((key(), any::<bool>())), prop::option::of(key()));
+    let keys = (prop::option::of(key()), prop::option::of(key()));
+    let paths = [
+        ("users", "client-key"),
+        ("users", "client-certificate"),
+        ("clusters", "certificate-authority"),
+    ];
+    let named = prop::option::of(prop::sample::select(paths.to_vec()));
     check(
         SEEDS,
         96,
-        &(server, mutations, any::<bool>(), keys),
-        |(server, mutations, has_ca, keys)| {
+        &(server, mutations, any::<bool>(), keys, named),
+        |(server, mutations, has_ca, keys, named)| {
             let mut file = sample(&server);
-            if let Some((key, is_path)) = keys.0 {
+            if let Some(key) = keys.0 {
                 let certificate = STANDARD.encode(certificates_to_pem(&[SECRET]));
                 let user = &mut file["users"][0]["user"];
                 user["client-certificate-data"] = json!(certificate);
-                if is_path {
-                    user["client-key"] = json!(SECRET.repeat(20));
-                } else {
-                    user["client-key-data"] = json!(STANDARD.encode(key));
-                }
+                user["client-key-data"] = json!(STANDARD.encode(key));
             }
             // By mistake.
             if let Some(key) = keys.1 {
@@ -81,6 +83,12 @@ fn a_kubeconfig_is_refused_or_its_connection_is_encrypted() {
             if !has_ca {
                 let cluster = file["clusters"][0]["cluster"].as_object_mut().unwrap();
                 cluster.remove("certificate-authority-data");
+            }
+            // A key may also be where its path belongs, or that of a certificate.
+            if let Some((entry, field)) = named {
+                let entry = &mut file[entry][0][entry.trim_end_matches('s')];
+                entry.as_object_mut().unwrap().remove(&format!("{field}-data"));
+                entry[field] = json!(SECRET.repeat(20));
             }
             for mutation in &mutations {
                 mutation.apply(&mut file);
