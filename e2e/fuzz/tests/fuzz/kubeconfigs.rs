@@ -27,6 +27,32 @@ fn key() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Where secrets, or what is taken for one, belong.
+const SECRET_FIELDS: [&str; 7] = [
+    "token",
+    "client-key",
+    "client-key-data",
+    "client-certificate",
+    "client-certificate-data",
+    "certificate-authority",
+    "certificate-authority-data",
+];
+
+/// Without the fields for secrets: what is left are names, which errors repeat.
+fn without_secrets(mut file: Value) -> Value {
+    match &mut file {
+        Value::Object(fields) => {
+            fields.retain(|name, _| !SECRET_FIELDS.contains(&name.as_str()));
+            fields.values_mut().for_each(|value| *value = without_secrets(value.take()));
+        }
+        Value::Array(all) => {
+            all.iter_mut().for_each(|value| *value = without_secrets(value.take()))
+        }
+        _ => {}
+    }
+    file
+}
+
 /// Whether it is there as it is, or as a list of bytes.
 fn has_secret(text: &str) -> bool {
     let bytes = format!("{:?}", SECRET.as_bytes());
@@ -93,6 +119,8 @@ fn a_kubeconfig_is_refused_or_its_connection_is_encrypted() {
             for mutation in &mutations {
                 mutation.apply(&mut file);
             }
+            // One change copies a value to another place: the name of a context may be the token then.
+            prop_assume!(!has_secret(&without_secrets(file.clone()).to_string()));
             std::fs::write(&path, file.to_string()).unwrap();
             let access = HubAccess::new(Some(path.clone()), false).unwrap();
             match runtime.block_on(access.connect()) {
