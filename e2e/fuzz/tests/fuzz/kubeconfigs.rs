@@ -39,18 +39,16 @@ const SECRET_FIELDS: [&str; 7] = [
 ];
 
 /// Without the fields for secrets: what is left are names, which errors repeat.
-fn without_secrets(mut file: Value) -> Value {
-    match &mut file {
+fn without_secrets(file: Value) -> Value {
+    match file {
         Value::Object(fields) => {
-            fields.retain(|name, _| !SECRET_FIELDS.contains(&name.as_str()));
-            fields.values_mut().for_each(|value| *value = without_secrets(value.take()));
+            let others =
+                fields.into_iter().filter(|(name, _)| !SECRET_FIELDS.contains(&name.as_str()));
+            others.map(|(name, value)| (name, without_secrets(value))).collect()
         }
-        Value::Array(all) => {
-            all.iter_mut().for_each(|value| *value = without_secrets(value.take()))
-        }
-        _ => {}
+        Value::Array(all) => all.into_iter().map(without_secrets).collect(),
+        value => value,
     }
-    file
 }
 
 /// Whether it is there as it is, or as a list of bytes.
