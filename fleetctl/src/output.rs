@@ -10,6 +10,8 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use terminal::{BOLD, GREEN, OFF, RED, YELLOW};
 
+use crate::yaml;
+
 /// Exit code: a problem, a difference or a timeout.
 pub(crate) const NO: u8 = 1;
 /// Exit code: the command could not run.
@@ -121,10 +123,10 @@ pub fn data(format: Format, answer: &impl Serialize) -> Result<Option<String>> {
     Ok(match format {
         Format::Json => Some(terminal::json(&json()?).into_owned()),
         Format::Yaml => {
-            let yaml = serde_saphyr::to_string(answer)?;
+            let text = yaml::write(answer)?;
             // JSON is YAML, and can escape every character everywhere.
-            Some(if terminal::is_inert(&yaml) {
-                yaml
+            Some(if terminal::is_inert(&text) {
+                text
             } else {
                 terminal::json(&json()?).into_owned()
             })

@@ -48,6 +48,11 @@ static SETPRIV: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     works.then_some(path)
 });
 
+/// Whether CI runs this, which skips no test and rewrites nothing in its checkout.
+pub fn is_ci() -> bool {
+    std::env::var("CI").is_ok_and(|ci| ci == "true")
+}
+
 /// The first file called `name` in the folders of PATH.
 pub fn find_in_path(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?)

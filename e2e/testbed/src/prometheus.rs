@@ -11,7 +11,7 @@ use crate::agents::Agents;
 use crate::fleet::Fleet;
 use crate::plain_http;
 use crate::ports::free_port;
-use crate::process::{Launch, Server, find_in_path};
+use crate::process::{Launch, Server, find_in_path, is_ci};
 use crate::wait::wait_until;
 
 const DEADLINE: Duration = Duration::from_mins(2);
@@ -26,7 +26,7 @@ pub struct Prometheus {
 /// A program of the package `prometheus`; `None` where it is not installed, which CI does not accept.
 pub fn program(name: &str) -> Result<Option<PathBuf>> {
     let found = find_in_path(name);
-    if found.is_none() && std::env::var("CI").is_ok_and(|ci| ci == "true") {
+    if found.is_none() && is_ci() {
         bail!("{name} is missing; install the package prometheus");
     }
     Ok(found)

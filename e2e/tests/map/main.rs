@@ -20,6 +20,7 @@ use anyhow::{Context, Result, ensure};
 use fleet_testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_testbed::cluster::merged_kubeconfig;
 use fleet_testbed::exchange::{export, import, wait_imported};
+use fleet_testbed::process::is_ci;
 use fleet_testbed::wait::wait_until;
 use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use fleet_testbed::{Options, Testbed};
@@ -231,8 +232,7 @@ async fn plain(browser: &Browser, map: &Map) -> Result<()> {
 async fn the_page_is_for_everybody() {
     let (map, folder) = replayed("axe").await.unwrap();
     // CI changes nothing in its checkout.
-    let is_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
-    let pictures = if is_ci { folder.0.clone() } else { repository(PICTURES) };
+    let pictures = if is_ci() { folder.0.clone() } else { repository(PICTURES) };
     std::fs::create_dir_all(&pictures).unwrap();
     for colours in ["light", "dark"] {
         let browser = Browser::start(colours, true).await.unwrap();

@@ -28,7 +28,7 @@ const WELL_AFTER: Duration = Duration::from_secs(10);
 const SHORT_LIVED: Duration = Duration::from_secs(1);
 /// Pause before a watch that has ended is resumed.
 const RESUME_AFTER: Duration = Duration::from_millis(20);
-/// The same where the connection was lost, and with it those of others: each asks the API server for its time before that.
+/// The same where the connection was lost, and with it those of many others: each asks the API server for its newest version then.
 const LOST_AFTER: Duration = Duration::from_millis(500);
 /// How long discovery may take.
 const ASK_WITHIN: Duration = Duration::from_secs(10);

@@ -25,6 +25,7 @@ use fleet_nodes::programs::Programs;
 use fleet_nodes::requirements;
 use fleet_nodes::whole::WholeFleet;
 use fleet_testbed::binaries::Binaries;
+use fleet_testbed::process::is_ci;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use steps::Steps;
@@ -71,7 +72,7 @@ fn main() -> ExitCode {
 
 /// CI skips nothing; where its user is not root but may become so, this program does.
 fn without(missing: &str) -> ExitCode {
-    if std::env::var("CI").is_ok_and(|value| value == "true") {
+    if is_ci() {
         return as_root().unwrap_or_else(|| {
             eprintln!("FAILED: {missing}");
             ExitCode::FAILURE
