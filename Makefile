@@ -51,40 +51,41 @@ lint: ## Check format, lints, generated files, dependencies, scripts; changes no
 
 # All targets first: the scenario tests start the agents' programs, which `cargo test` alone does not always build.
 # With the tests among them the features are the tests' own, so the commands after it compile nothing again.
-# The scenarios keep all processors busy, and each control plane costs while it lives: so they go alone. Of the others four lanes:
-# while one waits for servers, the others use the processor. Each reports at its end.
+# The processors are what is short: beside the scenarios runs what needs no servers, and gives way to them. Then up to five
+# programs of tests at a time, the longest first: while one waits for servers, the others use the processors.
 test: ## Run all tests, unit to scenario, the latter on real control planes
 	@.ci/need rust control-plane endpointslice-oracle otlp-receiver helm kubectl
 	$(CARGO) build --workspace --all-targets --locked
-	@echo 'First the scenarios, then all other tests in four lanes that report at their end: about 12 minutes'
-	@status=0; \
-	$(MAKE) --no-print-directory test-scenarios || status=$$?; \
-	$(MAKE) --no-print-directory --jobs=4 --keep-going --output-sync=recurse $(lanes) || status=$$?; \
-	exit $$status
+	@echo 'Each program of tests reports at its end, the scenarios first: about 12 minutes'
+	@$(MAKE) --no-print-directory --jobs=5 --keep-going --output-sync=target test-others test-servers
 
 # By name: with a package, cargo would choose other features and build all again.
 e2e := $(basename $(notdir $(wildcard e2e/tests/*)))
-# Those that wait most of their time, for Leases, for silence and for the commands of the pages.
-lane-1 := multicluster lease virtual_node accumulator
-lane-2 := fleetctl docs membership
-lane-3 := $(filter-out $(lane-1) $(lane-2),$(e2e))
-lanes := test-lane-1 test-lane-2 test-lane-3 test-others
-.PHONY: $(lanes)
+long := traffic multicluster fleetctl charts docs virtual_node accumulator lease traces
+programs := $(addprefix test-,$(long) $(filter-out $(long),$(e2e)))
+.PHONY: test-servers test-others $(programs)
 
 # Control planes are programs in Go, which by default collect garbage for a quarter of their time. They live for a minute: so they
 # collect only when there is that much.
-test-scenarios $(lanes) docs-oldest: export GOGC = off
-test-scenarios $(lanes) docs-oldest: export GOMEMLIMIT = 768MiB
+test-scenarios test-others $(programs) docs-oldest: export GOGC = off
+test-scenarios test-others $(programs) docs-oldest: export GOMEMLIMIT = 768MiB
+
+# The scenarios keep all processors busy, and each control plane costs while it lives: so no other servers beside them.
+test-servers:
+	@status=0; \
+	$(MAKE) --no-print-directory test-scenarios || status=$$?; \
+	$(MAKE) --no-print-directory --keep-going $(programs) || status=$$?; \
+	exit $$status
 
 # Without MAKEFLAGS, in which cargo would look for a job server that it was not given.
 test-scenarios:
 	MAKEFLAGS= $(CARGO) test --workspace --locked --no-fail-fast --test scenarios
 
-$(filter test-lane-%,$(lanes)): test-lane-%:
-	MAKEFLAGS= $(CARGO) test --workspace --locked --no-fail-fast $(patsubst %,--test %,$(lane-$*))
+$(programs): test-%:
+	MAKEFLAGS= $(CARGO) test --workspace --locked --no-fail-fast --test $*
 
 test-others:
-	MAKEFLAGS= $(CARGO) test --workspace --exclude fleet-scenarios --exclude fleet-e2e --locked --no-fail-fast
+	MAKEFLAGS= nice -n 10 $(CARGO) test --workspace --exclude fleet-scenarios --exclude fleet-e2e --locked --no-fail-fast
 
 # In `make test` they are run with the newest one.
 docs-oldest: ## Run the commands of the pages with the oldest kubectl that is supported, too (3 minutes)

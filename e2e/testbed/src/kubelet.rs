@@ -17,9 +17,9 @@ use crate::pod::Running;
 use crate::state::RunDir;
 use crate::workload::{NODE, ensure_node, next_address};
 
-const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(200);
 /// Mounted Secrets are brought up to date every so many rounds.
-const SECRETS: u32 = 20;
+const SECRETS: u32 = 5;
 /// The label with the name of the agent in a Pod of the charts.
 const NAME: &str = "app.kubernetes.io/name";
 const AGENTS: [&str; 2] = ["hub-agent", "member-agent"];

@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-/// Pause between two looks: short at first, for what is about to happen, then longer, to leave the servers alone.
+/// Pause between two looks: short at first, for what is about to happen, then longer, and always as long as the last look took, to
+/// leave the processors to what is waited for.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
-const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
 /// Looks again and again until `look` finds something, and returns that.
 ///
@@ -20,6 +21,7 @@ pub async fn wait_for<T>(
     let begin = Instant::now();
     let mut pause = FIRST_PAUSE;
     loop {
+        let looked = Instant::now();
         let last_error = match look().await {
             Ok(Some(found)) => return Ok(found),
             Ok(None) => None,
@@ -31,7 +33,7 @@ pub async fn wait_for<T>(
                 None => bail!("not within {deadline:?}: {what}"),
             }
         }
-        tokio::time::sleep(pause).await;
+        tokio::time::sleep(pause.max(looked.elapsed())).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
