@@ -9,6 +9,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
 CARGO ?= cargo
+# Builds and runs tests.
+tests := $(CARGO) --config .ci/tests.toml
 # `make demo KEEP=1`: leave it running.
 KEEP ?=
 # `make demo DEMO=target/debug/fleet-demo`: a build that is there already; its agents lie beside it or in FLEET_AGENTS_DIR.
@@ -55,7 +57,7 @@ lint: ## Check format, lints, generated files, dependencies, scripts; changes no
 # programs of tests at a time, the longest first: while one waits for servers, the others use the processors.
 test: ## Run all tests, unit to scenario, the latter on real control planes
 	@.ci/need rust control-plane endpointslice-oracle otlp-receiver helm kubectl
-	$(CARGO) build --workspace --all-targets --locked
+	$(tests) build --workspace --all-targets --locked
 	@echo 'Each program of tests reports at its end, the scenarios first: about 12 minutes'
 	@$(MAKE) --no-print-directory --jobs=5 --keep-going --output-sync=target test-others test-servers
 
@@ -79,19 +81,19 @@ test-servers:
 
 # Without MAKEFLAGS, in which cargo would look for a job server that it was not given.
 test-scenarios:
-	MAKEFLAGS= $(CARGO) test --workspace --locked --no-fail-fast --test scenarios
+	MAKEFLAGS= $(tests) test --workspace --locked --no-fail-fast --test scenarios
 
 $(programs): test-%:
-	MAKEFLAGS= $(CARGO) test --workspace --locked --no-fail-fast --test $*
+	MAKEFLAGS= $(tests) test --workspace --locked --no-fail-fast --test $*
 
 test-others:
-	MAKEFLAGS= nice -n 10 $(CARGO) test --workspace --exclude fleet-scenarios --exclude fleet-e2e --locked --no-fail-fast
+	MAKEFLAGS= nice -n 5 $(tests) test --workspace --exclude fleet-scenarios --exclude fleet-e2e --locked --no-fail-fast
 
 # In `make test` they are run with the newest one.
 docs-oldest: ## Run the commands of the pages with the oldest kubectl that is supported, too (3 minutes)
 	@.ci/need rust control-plane helm kubectl
-	$(CARGO) build --workspace --all-targets --locked
-	MAKEFLAGS= $(CARGO) test --workspace --locked --test docs -- --ignored
+	$(tests) build --workspace --all-targets --locked
+	MAKEFLAGS= $(tests) test --workspace --locked --test docs -- --ignored
 
 docs: ## Make a book of the pages, with search, in target/book/html
 	@.ci/need rust
@@ -102,16 +104,16 @@ docs: ## Make a book of the pages, with search, in target/book/html
 nodes: ## Run the tests of whole clusters, whose Pods call each other; needs root (15 minutes)
 	@.ci/need rust control-plane kubectl helm
 	@if .ci/need nodes; then \
-		$(CARGO) build --workspace --all-targets --locked && \
-		MAKEFLAGS= $(CARGO) test --workspace --locked --test nodes -- --ignored --skip soak; \
+		$(tests) build --workspace --all-targets --locked && \
+		MAKEFLAGS= $(tests) test --workspace --locked --test nodes -- --ignored --skip soak; \
 	else echo 'SKIPPED: whole clusters are not tested'; [ "$${CI:-}" != true ]; fi
 
 # One page is in `make test`. Rewrites the pictures of docs/map.md.
 map-test: ## Test the map in Debian's Chromium, print its times, and take its pictures (3 minutes)
 	@.ci/need rust control-plane
 	@if .ci/need chromium; then \
-		$(CARGO) build --workspace --all-targets --locked && \
-		MAKEFLAGS= $(CARGO) test --workspace --locked --test map -- --ignored --test-threads=1 --nocapture; \
+		$(tests) build --workspace --all-targets --locked && \
+		MAKEFLAGS= $(tests) test --workspace --locked --test map -- --ignored --test-threads=1 --nocapture; \
 	else echo 'SKIPPED: the map is not tested in a browser'; [ "$${CI:-}" != true ]; fi
 
 # kubectl starts a plugin by the name of its file.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::kind::{OF_STANDARD_HUB, OF_STANDARD_MEMBER};
 use super::record::{END, Event, Line, Mark, What};
+use fleet_testbed::client;
 use fleet_testbed::fleet::Fleet;
 use fleet_testbed::objects::api;
 
@@ -57,24 +59,24 @@ impl Recorder {
         let file = tokio::spawn(write(path.clone(), received));
         let (clock, mut watches) = (Clock::system(), JoinSet::new());
         let (listed, mut lists) = mpsc::unbounded_channel();
-        let of_hub = kinds_of_hub().chain(MEMBERSHIP).chain(OF_STANDARD_HUB);
-        let hub = of_hub.map(|kind| (fleet.hub(), kind));
-        let members = fleet.members().iter();
-        let members = members.flat_map(|member| {
-            let further = [kinds::NAMESPACE, kinds::EXTERNAL_WORKLOAD];
-            let all = kinds_of_member().chain(further).chain(OF_STANDARD_MEMBER);
-            all.map(move |kind| (member, kind))
-        });
-        for (cluster, kind) in hub.chain(members) {
-            let watch = Watch {
-                cluster: cluster.name().to_owned(),
-                kind,
-                api: api(cluster.client(), kind, None),
-                known: BTreeMap::new(),
-                lines: lines.clone(),
-                clock: clock.clone(),
-            };
-            watches.spawn(watch.run(listed.clone()));
+        let further = [kinds::NAMESPACE, kinds::EXTERNAL_WORKLOAD];
+        let of_hub: Vec<_> = kinds_of_hub().chain(MEMBERSHIP).chain(OF_STANDARD_HUB).collect();
+        let of_member: Vec<_> =
+            kinds_of_member().chain(further).chain(OF_STANDARD_MEMBER).collect();
+        let members = fleet.members().iter().map(|member| (member, &of_member));
+        for (cluster, kinds) in iter::once((fleet.hub(), &of_hub)).chain(members) {
+            let client = client::without_retry(cluster.config()).await?;
+            for kind in kinds {
+                let watch = Watch {
+                    cluster: cluster.name().to_owned(),
+                    kind: *kind,
+                    api: api(client.clone(), *kind, None),
+                    known: BTreeMap::new(),
+                    lines: lines.clone(),
+                    clock: clock.clone(),
+                };
+                watches.spawn(watch.run(listed.clone()));
+            }
         }
         for _ in 0..watches.len() {
             lists.recv().await.context("a watch of the recorder has ended")?;

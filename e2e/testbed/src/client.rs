@@ -14,7 +14,7 @@ use tower::{BoxError, ServiceBuilder};
 /// the same 90 s, so that a request may meet the closing. As that one, it tries again what the server was too busy
 /// for. Needs a tokio runtime around it.
 pub async fn client(config: &Config) -> Result<Client> {
-    let once = clients::from_config("testbed", config.clone()).await?.write;
+    let once = without_retry(config).await?;
     let send = move |request| {
         let once = once.clone();
         async move { once.send(request).await.map_err(BoxError::from) }
@@ -22,6 +22,12 @@ pub async fn client(config: &Config) -> Result<Client> {
     let retry = RetryLayer::new(RetryPolicy::server_retry());
     let service = ServiceBuilder::new().layer(retry).service_fn(send);
     Ok(Client::new(service, config.default_namespace.clone()))
+}
+
+/// The same without trying again: a server that is too busy asks for seconds of patience, in which a watch would miss what
+/// the server then forgets.
+pub async fn without_retry(config: &Config) -> Result<Client> {
+    Ok(clients::from_config("testbed", config.clone()).await?.write)
 }
 
 /// Reads a kubeconfig file.

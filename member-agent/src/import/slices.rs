@@ -84,7 +84,27 @@ pub(super) fn sync(
         let name = state.in_system(&copy.name.name);
         unimport(state, copy, name, &successors, plan);
     }
-    plan.steps.extend(orphans.into_iter().filter_map(delete));
+    let imported = !matches!(binding, Binding::Unbound);
+    for orphan in orphans {
+        withdraw(state, orphan, imported, plan);
+    }
+}
+
+/// Deletes an imported slice that the hub has no copy of. Of one that is `imported` the hub's API server has to confirm
+/// that: another agent of this member, as there is in an update that overlaps, may have seen the copy before this one.
+fn withdraw(
+    state: &ServiceState<'_>,
+    orphan: &Object<EndpointSlice>,
+    imported: bool,
+    plan: &mut Plan,
+) {
+    let Some(step) = delete(orphan) else { return };
+
+    let copy = ObjectName::new(state.identity.hub_namespace.as_str(), orphan.name.name.clone());
+    // A copy that this agent sees under the name is of another Service.
+    let unseen = imported && state.snapshot.slice_imports.get(&copy).is_none();
+    let absent = unseen.then(|| plan.push(HUB.confirm_absent::<EndpointSliceImport>(copy)));
+    plan.push(step.after(absent));
 }
 
 fn import<'a>(

@@ -1,5 +1,6 @@
 //! Imported slices whose copies on the hub disappear without being deleted (S21).
 
+use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, events, kinds};
 use serde_json::{Value, json};
 
@@ -81,6 +82,25 @@ fn few_orphans_go() {
         world.settle();
         assert_eq!(slices(&world), all - lost, "{lost} of {all}");
     }
+}
+
+/// Another agent of this member, which sees the copy first, may import it: then the copy is looked for before the slice goes.
+/// Without an import nothing is asked of the hub, which may be gone.
+#[test]
+fn a_slice_goes_when_the_hub_confirms_that_its_copy_is_gone() {
+    let verbs = |world: &World| -> Vec<_> {
+        let plan = world.plan();
+        let steps = plan.steps.iter();
+        steps.map(|step| (step.action.verb(), step.cluster, !step.after.is_empty())).collect()
+    };
+    let mut world = of_many(1);
+    lose(&mut world, 1);
+    let confirmed = [("get", ClusterId::Hub, false), ("delete", ClusterId::Local, true)];
+    assert_eq!(verbs(&world), confirmed);
+
+    world.delete_mcs(&shop());
+    let steps = verbs(&world);
+    assert!(steps.contains(&("delete", ClusterId::Local, false)), "{steps:?}");
 }
 
 /// A hub that has lost everything grants nothing: clients keep the Service whose slices are kept, and
