@@ -1,6 +1,6 @@
 //! The names that identify this member.
 
-use fleet_api::names;
+use fleet_api::{ObjectName, names};
 
 /// Names that follow from the name of the member cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,5 +19,10 @@ impl Identity {
         let cluster = cluster.into();
         let hub_namespace = names::member_namespace(&cluster);
         Self { cluster, hub_namespace, system_namespace: names::SYSTEM_NAMESPACE.to_owned() }
+    }
+
+    /// Name of the EndpointSliceImport that an imported slice of this name is made from.
+    pub fn copy_of(&self, imported: &ObjectName) -> ObjectName {
+        ObjectName::new(self.hub_namespace.as_str(), imported.name.clone())
     }
 }

@@ -121,7 +121,7 @@ impl<'a> OtherHub<'a> {
     }
 
     fn has_copy(&self, identity: &Identity, slice: &Object<EndpointSlice>) -> bool {
-        let name = ObjectName::new(identity.hub_namespace.as_str(), slice.name.name.clone());
+        let name = identity.copy_of(&slice.name);
         self.snapshot.slice_imports.get(&name).is_some()
     }
 

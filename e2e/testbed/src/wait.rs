@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-/// Pause between two looks: short at first, for what is about to happen, then longer, and always as long as the last look took, to
-/// leave the processors to what is waited for.
+/// Pause between two looks: short at first, for what is about to happen, then longer, and up to the longest as long as the last look
+/// took, to leave the processors to what is waited for.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
@@ -33,7 +33,7 @@ pub async fn wait_for<T>(
                 None => bail!("not within {deadline:?}: {what}"),
             }
         }
-        tokio::time::sleep(pause.max(looked.elapsed())).await;
+        tokio::time::sleep(pause.max(looked.elapsed().min(LONGEST_PAUSE))).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

@@ -192,7 +192,7 @@ fn of_imported(
         return None;
     }
     slice.imported_for().or_else(|| {
-        let name = ObjectName::new(identity.hub_namespace.as_str(), slice.name.name.clone());
+        let name = identity.copy_of(&slice.name);
         snapshot.slice_imports.get(&name)?.spec.owner_service_reference.object()
     })
 }

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use fleet_accumulator::{MassDeletionLimits, Snapshot as _};
-use fleet_api::{ObjectName, events};
+use fleet_api::events;
 use fleet_model::objects::HasMeta;
 use fleet_model::steps::LOCAL;
 
@@ -26,7 +26,7 @@ fn kept(identity: &Identity, snapshot: &MemberSnapshot) -> usize {
     let (mut all, mut lost) = (0, 0);
     let slices = snapshot.endpoint_slices.in_namespace(&identity.system_namespace);
     for slice in slices.filter(|slice| slice.is_imported() && !slice.meta().is_terminating()) {
-        let copy = ObjectName::new(identity.hub_namespace.as_str(), slice.name.name.clone());
+        let copy = identity.copy_of(&slice.name);
         all += 1;
         lost += usize::from(snapshot.slice_imports.get(&copy).is_none());
     }

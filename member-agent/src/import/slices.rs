@@ -34,8 +34,7 @@ pub(super) fn orphans<'a>(state: &ServiceState<'a>) -> Vec<&'a Object<EndpointSl
 /// Whether the hub has a copy that names no Service, as one that cannot be decoded: the hub agent restores or deletes it,
 /// and until then its endpoints stay as they are.
 fn has_unreadable_copy(state: &ServiceState<'_>, slice: &Object<EndpointSlice>) -> bool {
-    let hub = state.identity.hub_namespace.as_str();
-    let copy = state.snapshot.slice_imports.get(&ObjectName::new(hub, slice.name.name.clone()));
+    let copy = state.snapshot.slice_imports.get(&state.identity.copy_of(&slice.name));
     copy.is_some_and(|copy| copy.spec.owner_service_reference.object().is_none())
 }
 
@@ -99,11 +98,11 @@ fn withdraw(
     plan: &mut Plan,
 ) {
     let Some(step) = delete(orphan) else { return };
-
-    let copy = ObjectName::new(state.identity.hub_namespace.as_str(), orphan.name.name.clone());
+    let copy = state.identity.copy_of(&orphan.name);
     // A copy that this agent sees under the name is of another Service.
     let unseen = imported && state.snapshot.slice_imports.get(&copy).is_none();
-    let absent = unseen.then(|| plan.push(HUB.confirm_absent::<EndpointSliceImport>(copy)));
+    let absent =
+        unseen.then(|| plan.push(HUB.confirm_absent::<EndpointSliceImport>(copy).urgent()));
     plan.push(step.after(absent));
 }
 

@@ -1,7 +1,7 @@
 //! What remains of a member that is leaving.
 
 use fleet_accumulator::{Object, Snapshot as _, SourceInfo, SourceSet, Tracked, View};
-use fleet_api::{ObjectName, annotations, finalizers};
+use fleet_api::{annotations, finalizers};
 use fleet_model::objects::multicluster::ExportedService;
 use fleet_model::objects::{
     EndpointSlice, EndpointSliceExport, EndpointSliceImport, HasMeta, InternalServiceExport,
@@ -108,13 +108,10 @@ pub(super) fn sweep(identity: &Identity, snapshot: &MemberSnapshot, plan: &mut P
     if !are_live(snapshot) {
         return;
     }
-    let made_from = |slice: &Object<EndpointSlice>| {
-        ObjectName::new(identity.hub_namespace.as_str(), slice.name.name.clone())
-    };
     let orphans = imported(identity, snapshot).filter(|slice| {
         slice.imported_for().is_none()
             && !slice.meta.is_terminating()
-            && snapshot.slice_imports.get(&made_from(slice)).is_none()
+            && snapshot.slice_imports.get(&identity.copy_of(&slice.name)).is_none()
     });
     plan.steps.extend(orphans.map(|slice| LOCAL.delete(slice).urgent()));
     // Made by others: no Service can have such a name.
