@@ -27,7 +27,7 @@ STEPS ?= 3000
 AGAIN ?=
 keep := $(if $(filter-out 0 no false,$(KEEP)),--keep)
 nodes := $(if $(filter-out 0 no false,$(NODES)),--nodes)
-scripts := $(wildcard .ci/* e2e/kind/*.sh e2e/kind/stand-in/* e2e/nodes/images/*.sh)
+scripts := $(filter-out %.toml,$(wildcard .ci/*)) $(wildcard e2e/kind/*.sh e2e/kind/stand-in/* e2e/nodes/images/*.sh)
 target := $(or $(CARGO_TARGET_DIR),target)
 
 help: ## List the targets
