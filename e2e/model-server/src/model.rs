@@ -10,6 +10,7 @@ mod collector;
 mod pods;
 mod rules;
 mod spelling;
+mod stored;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -28,6 +29,7 @@ use rules::{
     body, drop_empty, finalizers, has_status, is_same, next_generation, replaced, with_status,
 };
 pub use spelling::normalized;
+pub(crate) use stored::Stored;
 
 /// Number of the first uid of a server with objects of another.
 const ADOPTED: u64 = 1 << 40;
@@ -83,7 +85,7 @@ pub struct ModelServer {
     cluster: ClusterId,
     /// A second role: the hub may be a member of its own fleet.
     also: Option<ClusterId>,
-    objects: BTreeMap<(ResourceKind, ObjectName), Value>,
+    objects: BTreeMap<(ResourceKind, ObjectName), Stored>,
     version: u64,
     uids: u64,
     now: Timestamp,
@@ -161,6 +163,10 @@ impl ModelServer {
 
     /// All objects of a kind, as they are stored.
     pub fn objects(&self, kind: ResourceKind) -> impl Iterator<Item = (&ObjectName, &Value)> {
+        self.stored(kind).map(|(name, object)| (name, &**object))
+    }
+
+    pub(crate) fn stored(&self, kind: ResourceKind) -> impl Iterator<Item = (&ObjectName, &Stored)> {
         let from_kind = self.objects.range((kind, ObjectName::cluster(""))..);
         let of_kind = from_kind.take_while(move |((of, _), _)| *of == kind);
         of_kind.map(|((_, name), object)| (name, object))
@@ -168,7 +174,7 @@ impl ModelServer {
 
     /// Every object, as it is stored.
     pub fn all_objects(&self) -> impl Iterator<Item = (ResourceKind, &ObjectName, &Value)> {
-        self.objects.iter().map(|((kind, name), object)| (*kind, name, object))
+        self.objects.iter().map(|((kind, name), object)| (*kind, name, &**object))
     }
 
     /// Adds an object of another server as that has it, with its uid and version. What this server makes later is newer.
@@ -178,7 +184,7 @@ impl ModelServer {
         self.version = self.version.max(version);
         // Uids of this server are none of the other one.
         self.uids = self.uids.max(ADOPTED);
-        self.objects.insert((kind, name), object);
+        self.objects.insert((kind, name), object.into());
     }
 
     /// Sets the time.
@@ -218,7 +224,7 @@ impl ModelServer {
 
     /// An object as it is stored.
     pub fn get(&self, kind: ResourceKind, name: &ObjectName) -> Option<&Value> {
-        self.objects.get(&(kind, name.clone()))
+        self.objects.get(&(kind, name.clone())).map(|object| &**object)
     }
 
     /// Names of all objects of a kind.
@@ -499,7 +505,7 @@ impl ModelServer {
         if let Some(collector) = self.collector.as_mut().filter(|_| has_owners(&object)) {
             collector.look_at(kind, name);
         }
-        let before = self.objects.insert((kind, name.clone()), object);
+        let before = self.objects.insert((kind, name.clone()), object.into());
         let event = if before.is_some() { "MODIFIED" } else { "ADDED" };
         self.tell(event, kind, name, told);
     }
@@ -521,12 +527,12 @@ impl ModelServer {
         self.version += 1;
         let Some(gone) = self.objects.remove(&(kind, name.clone())) else { return };
         self.cleared.remove(&(kind, name.clone()));
-        self.tell("DELETED", kind, name, Some(gone.clone()));
+        self.tell("DELETED", kind, name, Some((*gone).clone()));
         for status in [false, true] {
             self.applied.remove(&(kind, name.clone(), status));
         }
         let uid = gone["metadata"]["uid"].clone();
-        let owned = |object: &Value| owners(object).any(|owner| owner["uid"] == uid);
+        let owned = |object: &Stored| owners(object).any(|owner| owner["uid"] == uid);
         let owned: Vec<_> = self
             .objects
             .iter()

@@ -4,9 +4,9 @@ use fleet_accumulator::{ClusterId, Object, Snapshot, SourceInfo, Tracked, View, 
 use fleet_api::ObjectName;
 use fleet_api::names::SYSTEM_NAMESPACE;
 use serde::Deserialize as _;
-use serde_json::Value;
 
 use crate::ModelServer;
+use crate::model::Stored;
 
 /// The snapshot of an agent that watches `servers`, each for the cluster it serves. `namespace` is that of a member on the hub: it
 /// sees nothing else there, but for what all members read. Other selectors of watches do not count.
@@ -45,14 +45,16 @@ impl ModelServer {
     /// What a watch of one kind, in one namespace or all, would show.
     pub fn view<T: Tracked>(&self, namespace: Option<&str>) -> View<T> {
         let is_seen = |name: &ObjectName| namespace.is_none_or(|only| *name.namespace == *only);
-        let seen = self.objects(T::KIND).filter(|(name, _)| is_seen(name));
+        let seen = self.stored(T::KIND).filter(|(name, _)| is_seen(name));
         View::of(seen.map(|(name, object)| record(name, object)))
     }
 }
 
-fn record<T: Tracked>(name: &ObjectName, object: &Value) -> Object<T> {
-    // Not from a copy of it: tests take thousands of snapshots.
-    let wire = T::Wire::deserialize(object).expect("what was stored decodes as its kind");
-    let object = Object::read(wire).expect("what was stored is complete");
+fn record<T: Tracked>(name: &ObjectName, stored: &Stored) -> Object<T> {
+    let object = stored.read(|object| {
+        // Not from a copy of it: tests take thousands of snapshots.
+        let wire = T::Wire::deserialize(object).expect("what was stored decodes as its kind");
+        Object::read(wire).expect("what was stored is complete")
+    });
     Object { name: name.clone(), ..object }
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 use fleet_api::{ObjectName, ResourceKind};
 use serde_json::Value;
 
+use super::Stored;
+
 /// How long it may take, in milliseconds.
 const LONGEST: u64 = 10_000;
 
@@ -50,7 +52,7 @@ pub(super) fn has_owners(object: &Value) -> bool {
 
 /// Of these objects those that lack owners, with the references to owners that are there. Those that are being deleted are left alone.
 pub(super) fn without_owners(
-    objects: &BTreeMap<(ResourceKind, ObjectName), Value>,
+    objects: &BTreeMap<(ResourceKind, ObjectName), Stored>,
     due: Vec<(ResourceKind, ObjectName)>,
 ) -> Vec<(ResourceKind, ObjectName, Vec<Value>)> {
     let uids = objects.values().filter_map(|object| object["metadata"]["uid"].as_str());

@@ -13,6 +13,7 @@
 
 mod act;
 mod base;
+mod bookmarks;
 mod desk;
 mod effects;
 mod env;

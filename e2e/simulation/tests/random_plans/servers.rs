@@ -9,6 +9,8 @@ use fleet_model_server::{Change, ModelServer};
 use fleet_oracle::requests::Author;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::bookmarks::Bookmarks;
+
 /// Position of the hub; members follow.
 pub(crate) const HUB: usize = 0;
 
@@ -26,13 +28,15 @@ pub(crate) struct Server {
     pub(crate) life: u32,
     /// How far its clock is off, in seconds.
     pub(crate) skew: i64,
+    pub(crate) bookmarks: Bookmarks,
 }
 
 impl Server {
     pub(crate) fn new(mut model: ModelServer, counter: &Rc<Cell<u64>>) -> Self {
         model.remember();
         let (authors, numbers, counter) = (Vec::new(), Vec::new(), Rc::clone(counter));
-        Self { model, authors, numbers, counter, life: 0, skew: 0 }
+        let bookmarks = Bookmarks::default();
+        Self { model, authors, numbers, counter, life: 0, skew: 0, bookmarks }
     }
 
     /// Forgets what was written until now.
@@ -75,6 +79,7 @@ impl Server {
     pub(crate) fn replace(&mut self, mut model: ModelServer, uids: u16) {
         model.number_uids(uids);
         self.model = model;
+        self.bookmarks.replace();
         self.life += 1;
         self.forget();
     }
@@ -103,6 +108,7 @@ impl Servers {
         for server in &mut self.0 {
             server.model.set_now(wall(now, server.skew));
             server.model.collect(now);
+            server.bookmarks.note(now, server.model.version());
         }
     }
 

@@ -394,6 +394,13 @@ impl Watch {
         newest
     }
 
+    /// The version that it had seen of the earlier store of the server, if it followed that until the end.
+    fn bookmarked(&self, server: &Server) -> Option<u64> {
+        let followed = self.standing == Standing::Live && !self.after_failure;
+        let replaced = followed && self.life != server.life;
+        replaced.then(|| server.bookmarks.seen(self.silent_until)).flatten()
+    }
+
     fn list(&mut self, server: &Server, decoder: &Decoder, now: Duration) -> bool {
         let gone: Vec<_> = self.seen.names();
         let listed = server.model.objects(self.info.kind);
@@ -411,7 +418,8 @@ impl Watch {
         let identity = server.identity();
         let is_another = self.identity.is_some() && self.identity != identity;
         self.identity = identity;
-        let went_back = is_another || server.model.version() < self.newest;
+        let newest = self.bookmarked(server).map_or(self.newest, |version| version.max(self.newest));
+        let went_back = is_another || server.model.version() < newest;
         if went_back {
             self.settling_until = Some(now + SETTLING_FOR);
         }
