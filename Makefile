@@ -68,9 +68,10 @@ programs := $(addprefix test-,$(long) $(filter-out $(long),$(e2e)))
 .PHONY: test-servers test-others $(programs)
 
 # Control planes are programs in Go, which by default collect garbage for a quarter of their time. They live for a minute: so they
-# collect only when there is that much.
+# collect only when there is that much. And each looks for work on every processor, of which there are fewer than programs.
 test-scenarios test-others $(programs) docs-oldest: export GOGC = off
 test-scenarios test-others $(programs) docs-oldest: export GOMEMLIMIT = 768MiB
+test-scenarios test-others $(programs) docs-oldest: export GOMAXPROCS = 1
 
 # The scenarios keep all processors busy, and each control plane costs while it lives: so no other servers beside them.
 test-servers:
