@@ -26,7 +26,8 @@ use apply::applied;
 use collector::{Collector, has_owners, owners};
 use pods::{grace_of, has_time_left};
 use rules::{
-    body, drop_empty, finalizers, has_status, is_same, next_generation, replaced, with_status,
+    body, drop_empty, finalizers, has_status, is_same, next_generation, patched, replaced,
+    with_status,
 };
 pub use spelling::normalized;
 pub(crate) use stored::Stored;
@@ -166,7 +167,10 @@ impl ModelServer {
         self.stored(kind).map(|(name, object)| (name, &**object))
     }
 
-    pub(crate) fn stored(&self, kind: ResourceKind) -> impl Iterator<Item = (&ObjectName, &Stored)> {
+    pub(crate) fn stored(
+        &self,
+        kind: ResourceKind,
+    ) -> impl Iterator<Item = (&ObjectName, &Stored)> {
         let from_kind = self.objects.range((kind, ObjectName::cluster(""))..);
         let of_kind = from_kind.take_while(move |((of, _), _)| *of == kind);
         of_kind.map(|((_, name), object)| (name, object))
@@ -352,8 +356,7 @@ impl ModelServer {
             }
             Action::Patch { operations, status, at } => {
                 let current = self.checked(kind, name, at)?;
-                let mut patched = current.clone();
-                patch(&mut patched, operations)?;
+                let patched = patched(current, operations).ok_or(Refusal::Misfit)?;
                 let object = match (*status, has_status(kind)) {
                     (true, _) => with_status(current, &patched),
                     (false, true) => with_status(&patched, current),
@@ -566,12 +569,6 @@ impl ModelServer {
             }
         }
     }
-}
-
-fn patch(object: &mut Value, operations: &[Value]) -> Result<(), Refusal> {
-    let operations: json_patch::Patch =
-        serde_json::from_value(operations.into()).map_err(|_| Refusal::Misfit)?;
-    json_patch::patch(object, &operations).map_err(|_| Refusal::Misfit)
 }
 
 /// The server stores times in whole seconds.

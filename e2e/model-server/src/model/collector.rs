@@ -6,7 +6,7 @@ use std::time::Duration;
 use fleet_api::{ObjectName, ResourceKind};
 use serde_json::Value;
 
-use super::Stored;
+use super::stored::Stored;
 
 /// How long it may take, in milliseconds.
 const LONGEST: u64 = 10_000;

@@ -23,6 +23,14 @@ pub(super) fn body(kind: ResourceKind, object: &Value) -> Value {
     body
 }
 
+/// An object after JSON Patch operations, if they fit it.
+pub(super) fn patched(object: &Value, operations: &[Value]) -> Option<Value> {
+    let operations: json_patch::Patch = serde_json::from_value(operations.into()).ok()?;
+    let mut object = object.clone();
+    json_patch::patch(&mut object, &operations).ok()?;
+    Some(object)
+}
+
 pub(super) fn next_generation(object: &mut Value) {
     let generation = object["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
     object["metadata"]["generation"] = json!(generation);

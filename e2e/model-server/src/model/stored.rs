@@ -21,7 +21,10 @@ struct Content {
 
 impl Stored {
     /// What `read` gives of the object, or has given before.
-    pub(crate) fn read<T: Clone + Send + Sync + 'static>(&self, read: impl FnOnce(&Value) -> T) -> T {
+    pub(crate) fn read<T: Clone + Send + Sync + 'static>(
+        &self,
+        read: impl FnOnce(&Value) -> T,
+    ) -> T {
         let mut known = self.0.read.lock();
         if let Some(before) = known.iter().find_map(|known| known.downcast_ref::<T>()) {
             return before.clone();

@@ -418,7 +418,8 @@ impl Watch {
         let identity = server.identity();
         let is_another = self.identity.is_some() && self.identity != identity;
         self.identity = identity;
-        let newest = self.bookmarked(server).map_or(self.newest, |version| version.max(self.newest));
+        let newest =
+            self.bookmarked(server).map_or(self.newest, |version| version.max(self.newest));
         let went_back = is_another || server.model.version() < newest;
         if went_back {
             self.settling_until = Some(now + SETTLING_FOR);
