@@ -24,6 +24,23 @@ pub struct Debounced {
     pub step: Step,
     /// Events to emit when it is sent.
     pub events: Vec<Event>,
+    /// A question that is asked before it is sent, and that has to be answered with yes.
+    pub confirmed_by: Option<Step>,
+}
+
+impl Debounced {
+    /// A step without Events or a question.
+    pub fn new(delay: Duration, purpose: &'static str, step: Step) -> Self {
+        Self { delay, purpose, step, events: Vec::new(), confirmed_by: None }
+    }
+
+    /// Adds the step to those of its plan, now that its time has come.
+    pub fn join(self, steps: &mut Vec<Step>) {
+        let place = StepId::at(steps.len());
+        let asked = self.confirmed_by.is_some().then_some(place);
+        steps.extend(self.confirmed_by);
+        steps.push(self.step.after(asked));
+    }
 }
 
 /// Something to measure because of a plan.
@@ -71,7 +88,19 @@ impl<M> Plan<M> {
     /// Adds a step that is sent once plans have contained it during `delay`.
     pub fn debounce(&mut self, delay: Duration, purpose: &'static str, step: Step) {
         debug_assert!(step.after.iter().all(|id| id.index() < self.steps.len()));
-        self.debounced.push(Debounced { delay, purpose, step, events: Vec::new() });
+        self.debounced.push(Debounced::new(delay, purpose, step));
+    }
+
+    /// The same, but that the API server has to confirm then what `question` asks.
+    pub fn debounce_confirmed(
+        &mut self,
+        delay: Duration,
+        purpose: &'static str,
+        question: Option<Step>,
+        step: Step,
+    ) {
+        let step = Debounced::new(delay, purpose, step);
+        self.debounced.push(Debounced { confirmed_by: question, ..step });
     }
 
     /// Measures `what` when this is planned.

@@ -245,7 +245,9 @@ impl<R: Controller> Engine<R> {
         let ripe_events = ripe.iter().flat_map(|item| item.events.clone());
         let more_events = !self.shared.emit(events.into_iter().chain(ripe_events));
         self.shared.record_planned(&job.key, &mut measurements, time);
-        steps.extend(ripe.into_iter().map(|item| item.step));
+        for item in ripe {
+            item.join(&mut steps);
+        }
         let more_events = more_events.then_some(MORE_EVENTS_AFTER);
         let wakes = [wake_after, more_events].map(|after| Some(planned + after?));
         let wake = wakes.into_iter().chain([ripens]).flatten().min();

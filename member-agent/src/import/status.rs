@@ -58,7 +58,8 @@ pub(super) fn resolved(
     let event = LOCAL.normal(mcs, events::SUCCESSFUL_UPDATE_STATUS, message);
     if mcs.load_balancer == addresses && is_current(mcs) {
         let (delay, purpose) = (ENDPOINT_NOTE_DELAY, "what serves");
-        plan.debounced.push(Debounced { delay, purpose, step, events: vec![event] });
+        let events = vec![event];
+        plan.debounced.push(Debounced { events, ..Debounced::new(delay, purpose, step) });
     } else {
         plan.push(step.after(written));
         plan.events.push(event);

@@ -81,7 +81,7 @@ mod tests {
     fn debounced(purpose: &'static str, name: &str) -> Debounced {
         let name = ObjectName::new("team", name);
         let step = Step::new(ClusterId::Local, kinds::SERVICE, name, Action::ConfirmAbsent);
-        Debounced { delay: DELAY, purpose, step, events: Vec::new() }
+        Debounced::new(DELAY, purpose, step)
     }
 
     #[test]

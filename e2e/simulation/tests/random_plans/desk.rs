@@ -136,17 +136,18 @@ impl<C: Controller> Desk<C> {
         key: &C::Key,
         debounced: Vec<Debounced>,
         now: Duration,
-    ) -> (Vec<Step>, Option<Duration>) {
+    ) -> (Vec<Debounced>, Option<Duration>) {
         let before = self.pending.remove(key).unwrap_or_default();
         let (mut ripe, mut wake, mut pending) = (Vec::new(), None, Vec::new());
-        for Debounced { delay, purpose, step, .. } in debounced {
-            let identity = (purpose, step.cluster, step.kind, step.name.clone());
+        for item in debounced {
+            let Debounced { delay, purpose, step, .. } = &item;
+            let identity = (*purpose, step.cluster, step.kind, step.name.clone());
             let earlier = before.iter().find(|(known, _)| *known == identity);
             let since = earlier.map_or(now, |(_, since)| *since);
-            if since + delay <= now {
-                ripe.push(step);
+            if since + *delay <= now {
+                ripe.push(item);
             } else {
-                wake = wake.into_iter().chain([since + delay]).min();
+                wake = wake.into_iter().chain([since + *delay]).min();
             }
             pending.push((identity, since));
         }
@@ -227,7 +228,9 @@ impl<C: Controller> Planning<C::Snapshot> for Desk<C> {
         }
         let Plan { mut steps, debounced, wake_after, measurements, .. } = plan;
         let (ripe, ripens) = self.ripe(&key, debounced, now);
-        steps.extend(ripe);
+        for item in ripe {
+            item.join(&mut steps);
+        }
         let mut later: Vec<(usize, Box<dyn Any>)> = Vec::new();
         for measured in measurements {
             match measured.after {

@@ -51,7 +51,7 @@ pub(super) fn write(state: &ServiceState<'_>, export: &Export, plan: &mut Plan) 
     let Some(conditions) = written else { return };
     let step = LOCAL.status(export, &json!({ "conditions": conditions }));
     if let Some((delay, purpose)) = delay {
-        plan.debounced.push(Debounced { delay, purpose, step, events });
+        plan.debounced.push(Debounced { events, ..Debounced::new(delay, purpose, step) });
     } else {
         plan.push(step);
         plan.events.extend(events);

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use fleet_api::multicluster::{IpFamily, ServiceType};
 use fleet_api::{conditions, events};
-use fleet_model::steps::LOCAL;
+use fleet_model::objects::multicluster::ResolvedService;
+use fleet_model::steps::{HUB, LOCAL};
 use fleet_plan::StepId;
 use fleet_plan::conditions::find;
 
@@ -59,11 +60,15 @@ pub(super) fn remove(state: &ServiceState<'_>, plan: &mut Plan) {
     }
 }
 
-/// Removes the import if the hub states nothing about it for as long as its word takes to count.
+/// Removes the import if the hub states nothing about it for as long as its word takes to count. The API server of the hub has to
+/// confirm that: what a watch has missed stays unknown until its next list, and with the import clients lose its address.
 pub(super) fn forget(state: &ServiceState<'_>, plan: &mut Plan) {
     let Some(import) = state.import else { return };
     let settle = state.settings.multicluster.settle;
-    plan.debounce(settle, "the hub has lost the service", LOCAL.delete(import).urgent());
+    let unseen = state.hub.and_then(|hub| hub.unseen(state.service));
+    let absent = unseen.map(|name| HUB.confirm_absent::<ResolvedService>(name));
+    let delete = LOCAL.delete(import).urgent();
+    plan.debounce_confirmed(settle, "the hub has lost the service", absent, delete);
 }
 
 fn headless(state: &ServiceState<'_>, import: &Import, target: &Target, plan: &mut Plan) {

@@ -72,9 +72,14 @@ impl<'a> Hub<'a> {
 
     /// Whether there is something for the Service that this agent cannot read: a later one may have written it.
     fn cannot_read(self, service: &ObjectName) -> bool {
-        let mut names = names::internal_export_candidates(service).take(CANDIDATES);
         let resolved = &self.snapshot.resolved_services;
-        names.any(|name| resolved.defect(&ObjectName::new(SYSTEM_NAMESPACE, name)).is_some())
+        names_of_word(service).any(|name| resolved.defect(&name).is_some())
+    }
+
+    /// What the hub's word on a Service would be called, if it were there although this agent has not seen it.
+    pub(super) fn unseen(self, service: &ObjectName) -> Option<ObjectName> {
+        let resolved = &self.snapshot.resolved_services;
+        names_of_word(service).find(|name| resolved.get(name).is_none())
     }
 
     /// Whether there is a slice of this name of a cluster that this agent cannot read.
@@ -121,4 +126,10 @@ fn went_back(snapshot: &MemberSnapshot) -> bool {
 fn speaks<T: Tracked>(view: &View<T>) -> bool {
     let lists_anew = matches!(view.state(), SourceState::Resyncing) && view.is_settled();
     view.state().is_live() || lists_anew
+}
+
+/// The names that the hub's word on a Service may have.
+fn names_of_word(service: &ObjectName) -> impl Iterator<Item = ObjectName> {
+    let names = names::internal_export_candidates(service).take(CANDIDATES);
+    names.map(|name| ObjectName::new(SYSTEM_NAMESPACE, name))
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::super::trust::Held;
 use super::super::{Key, StandardImportController, count};
 use super::world::{HUB, ListedAnew, World, in_force};
+use crate::measurement::Plan;
 use crate::settings::MulticlusterMode;
 
 /// The store was restored from a backup: what was exported since is missing until its exporters have written it again.
@@ -309,6 +310,23 @@ fn few_imports_that_the_hub_lacks_go() {
     world.wait();
     world.settle();
     assert!(world.is_clean());
+}
+
+/// A watch may miss what the hub has, until its next list.
+#[test]
+fn what_the_hub_has_all_the_same_keeps_the_import() {
+    let mut world = World::imported();
+    world.forget();
+    let mut steps = Vec::new();
+    for later in world.plan().debounced {
+        later.join(&mut steps);
+    }
+    world.resolve(&["b"]);
+    let refused = world.execute(&Plan { steps, ..Plan::default() });
+    assert_eq!(refused.len(), 1, "that it is absent: {refused:?}");
+    world.settle();
+    world.rest();
+    assert!(world.import().is_some());
 }
 
 /// An operator confirms by deleting: what the hub does not know is not made again.

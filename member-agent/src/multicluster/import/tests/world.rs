@@ -368,7 +368,10 @@ impl World {
     pub(super) fn wait(&mut self) {
         let mut plan = self.plan();
         let later = std::mem::take(&mut plan.debounced);
-        let steps = later.into_iter().map(|later| later.step).collect();
+        let mut steps = Vec::new();
+        for later in later {
+            later.join(&mut steps);
+        }
         self.execute(&Plan { steps, ..Plan::default() });
     }
 
