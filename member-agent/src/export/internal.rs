@@ -35,7 +35,7 @@ pub(super) fn sync(
     plan: &mut Plan,
 ) -> HubDecision {
     let Some(service) = state.exported() else { return HubDecision::Undecided };
-    let Some(current) = state.current(service) else {
+    let Some(current) = state.current(service).or_else(|| state.restored()) else {
         // The existing ones belong to an earlier Service of this name and block the next.
         withdraw(state, plan);
         if state.internal_exports.is_empty() {
@@ -144,6 +144,16 @@ fn was_accepted(state: &ServiceState<'_>) -> Option<bool> {
         conditions::FALSE => Some(true),
         conditions::TRUE => Some(false),
         _ => None,
+    }
+}
+
+/// Whether the hub has yet to learn which decision the ServiceExport shows: it lacks the export, as one that was rebuilt, or has not
+/// decided on it again. Without that decision it could not know which of two exports was in use.
+pub(super) fn is_remembered(state: &ServiceState<'_>) -> bool {
+    let Some(service) = state.exported().filter(|_| is_decided(state)) else { return false };
+    match state.current(service) {
+        Some(current) => current.meta.annotation(annotations::ACCEPTED_BEFORE).is_some(),
+        None => state.internal_exports.is_empty() && !is_crowded_out(state),
     }
 }
 

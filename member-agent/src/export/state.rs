@@ -1,6 +1,6 @@
 //! One Service of this cluster and its objects on the hub.
 
-use fleet_accumulator::Object;
+use fleet_accumulator::{Object, Snapshot as _, SourceSet};
 use fleet_api::ObjectName;
 use fleet_model::hub_schema::HubSchema;
 use fleet_model::objects::{
@@ -85,6 +85,16 @@ impl<'a> ServiceState<'a> {
         let exports = exports
             .filter(|export| !export.meta.is_terminating() && export.reference.uid == service.uid);
         exports.min_by(|a, b| by_age(a, b))
+    }
+
+    /// The InternalServiceExport of an earlier Service of this name, on a hub that has just gone back in its history: importers use its
+    /// endpoints, which are those of the present Service, so it is kept for that one. At other times it goes, and the next takes its
+    /// place in the order of age (docs/design/contract.md).
+    pub(super) fn restored(&self) -> Option<&'a Object<InternalServiceExport>> {
+        let restored =
+            self.snapshot.went_back(SourceSet::from([MemberSnapshot::internal_exports()]));
+        let exports = self.internal_exports.iter().copied().filter(|_| restored);
+        exports.filter(|export| !export.meta.is_terminating()).min_by(|a, b| by_age(a, b))
     }
 
     /// The object name in this member's namespace on the hub.

@@ -61,7 +61,7 @@ pub(super) fn write(
     let step = LOCAL.status(export, &json!({ "conditions": conditions }));
     if waits {
         let (delay, purpose) = (WAITING_STATUS_DELAY, "waiting for the hub");
-        plan.debounced.push(Debounced { delay, purpose, step, events });
+        plan.debounced.push(Debounced { events, ..Debounced::new(delay, purpose, step) });
         return false;
     }
     let written = plan.push(step);
@@ -181,6 +181,9 @@ fn conflict(
     }
     let exported = state.exported().is_some();
     if !exported && find(&export.conditions, conditions::CONFLICT).is_none() {
+        return None;
+    }
+    if internal::is_remembered(state) {
         return None;
     }
     // The decision on an earlier export does not apply to the next one.

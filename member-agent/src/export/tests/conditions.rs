@@ -1,6 +1,8 @@
 //! What the user reads of the hub's verdict.
 
+use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, annotations, events, kinds};
+use fleet_model_server::ModelServer;
 use serde_json::{Value, json};
 
 use super::world::{World, backing, on_hub, pair, shop};
@@ -35,6 +37,28 @@ fn acceptance_is_copied_with_the_generation_of_the_export() {
     assert_eq!(conflict["message"], "as decided");
     assert_eq!(conflict["observedGeneration"], json!(1), "that of the ServiceExport");
     assert_eq!(world.told(), ["Normal ValidServiceExport", "Normal NoServiceExportConflictFound"]);
+}
+
+/// A hub that was rebuilt lacks the export, and learns from the status whether it was accepted: which of two exports with other ports
+/// importers use. It stays until the hub has decided again, however often the export has to be sent.
+#[test]
+fn a_decision_stays_until_a_rebuilt_hub_has_decided_again() {
+    for verdict in ["False", "True"] {
+        let mut world = World::exported();
+        world.judge(verdict);
+        world.settle();
+        let before = world.whole_condition("Conflict");
+        for _ in 0..2 {
+            world.hub = ModelServer::new(ClusterId::Hub);
+            let later = world.plan().debounced;
+            assert!(later.is_empty(), "{later:#?}");
+            world.settle_patiently();
+            assert_eq!(world.whole_condition("Conflict"), before);
+            let remembered = &world.internal().unwrap()["metadata"]["annotations"];
+            let accepted = (verdict == "False").to_string();
+            assert_eq!(remembered[annotations::ACCEPTED_BEFORE], json!(accepted));
+        }
+    }
 }
 
 /// MISE-4: a conflict.

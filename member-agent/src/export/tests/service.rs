@@ -3,6 +3,7 @@
 use fleet_api::{ObjectName, events, finalizers, kinds};
 use serde_json::{Value, json};
 
+use super::super::plan;
 use super::world::{World, is_terminating, on_hub, pair, service, shop, slice_object};
 
 /// MSE-1: no Service.
@@ -189,6 +190,25 @@ fn a_recreated_service_waits_for_its_predecessor() {
     world.settle();
     let uid = world.uid(kinds::SERVICE, &shop());
     assert_eq!(world.internal().unwrap()["spec"]["serviceReference"]["uid"], uid);
+}
+
+/// A hub that went back in its history has the export of an earlier Service, whose endpoints importers use: it becomes that of the
+/// present one. Without it importers would have none until the next is accepted.
+#[test]
+fn on_a_restored_hub_the_export_of_an_earlier_service_is_kept() {
+    let mut world = World::exported();
+    world.own.delete(kinds::SERVICE, &shop()).unwrap();
+    world.own.create(kinds::SERVICE, &shop(), service(&json!({}))).unwrap();
+    let mut snapshot = world.snapshot();
+    snapshot.internal_exports = snapshot.internal_exports.settling(true);
+    let plan = plan(&world.settings, &shop(), &snapshot, world.own.now());
+    assert!(plan.steps.iter().all(|step| step.action.verb() != "delete"), "{plan:#?}");
+    world.execute(&plan);
+    world.settle();
+    let uid = world.uid(kinds::SERVICE, &shop());
+    assert!(world.is_on_hub());
+    assert_eq!(world.internal().unwrap()["spec"]["serviceReference"]["uid"], uid);
+    assert_eq!(world.copies().len(), 1);
 }
 
 /// Types that are exportable (docs/design/contract.md#exportable), with or without a selector.
