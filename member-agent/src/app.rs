@@ -5,7 +5,7 @@ pub mod embedded;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use fleet_accumulator::{ClusterId, Config, SourceId, SourceInfo, SourceSet, SourceSpec};
+use fleet_accumulator::{ClusterId, Config, Reached, SourceId, SourceInfo, SourceSet, SourceSpec};
 use fleet_api::{labels, names};
 use fleet_runtime::agent::{Agent, Connected};
 use fleet_runtime::clients::{self, ClientSet, Credential, HubAccess};
@@ -153,8 +153,9 @@ fn assemble(
     let answers = HubAnswers::default();
     add_controllers(&mut agent, &settings, &virtual_nodes, &memory, &answers)?;
     let directs = settings.networking && settings.traffic.enabled;
+    let reached = Reached::default();
     if directs {
-        agent.keep_notes(hub_follower::notes(&memory));
+        agent.keep_notes(hub_follower::notes(&memory, &reached));
     }
     let selected = Arc::clone(&virtual_nodes.selected);
     hub_token::watch(&mut agent, &settings.identity.cluster, &hub);
@@ -172,6 +173,7 @@ fn assemble(
         relist_every: args.runtime.relist_interval,
         cautious: cautious().union(views::cautious()),
         cautious_for: settings.multicluster.settle,
+        reached,
         ..Config::default()
     };
     let mut agent = agent.connect(&clients, &config, &feeds)?;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use fleet_accumulator::{ClusterId, Reached};
+use fleet_api::traffic::REACHED;
 use fleet_runtime::agent::Connected;
 use fleet_runtime::lease::Notes;
 use tokio::time::MissedTickBehavior;
@@ -14,10 +16,20 @@ use crate::{Settings, missing_exporters};
 /// Time between two looks.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What the Lease of this cluster's agents carries.
-pub(crate) fn notes(memory: &TrafficMemory) -> Notes {
+/// What the Lease of this cluster's agents carries: what this process remembers, and how far the hub was.
+pub(crate) fn notes(memory: &TrafficMemory, reached: &Reached) -> Notes {
     let (writes, reads) = (memory.clone(), memory.clone());
-    Notes::new(move || writes.hand_on(), move |noted| reads.take_over(noted))
+    let (seen, earlier) = (reached.clone(), reached.clone());
+    let write = move || {
+        let seen = seen.hand_on(ClusterId::Hub).map(|seen| (REACHED.to_owned(), seen));
+        writes.hand_on().into_iter().chain(seen).collect()
+    };
+    Notes::new(write, move |noted| {
+        if let Some(noted) = noted.get(REACHED) {
+            earlier.take_over(ClusterId::Hub, noted);
+        }
+        reads.take_over(noted);
+    })
 }
 
 /// Looks each second which hub is to be followed.

@@ -275,9 +275,10 @@ impl TrafficMemory {
     /// The incarnation that the hub had before its API server went back in its history, if that did lately. What the hub answers
     /// meanwhile is as old as its backup.
     pub(crate) fn before_it_went_back(&self, hub: Option<&str>, went_back: bool) -> Option<String> {
-        let trusted = &mut self.known.lock().hub.trusted;
+        let HubMemory { trusted, followed, .. } = &mut self.known.lock().hub;
         if went_back {
-            return trusted.clone();
+            // A process that has just begun has trusted none yet.
+            return trusted.clone().or_else(|| followed.clone());
         }
         if let Some(hub) = hub {
             *trusted = Some(hub.to_owned());

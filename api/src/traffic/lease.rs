@@ -18,6 +18,10 @@ pub const FOLLOWED: &str = "traffic.networking.fleet.azure.com/followed";
 /// Annotation of the same Lease: the drains that the member applies, as JSON.
 pub const DRAINS: &str = "traffic.networking.fleet.azure.com/drains";
 
+/// Annotation of the same Lease: up to which version of the hub each source has come, as `source=version` with commas between. A hub
+/// that is behind that was restored from a backup.
+pub const REACHED: &str = "traffic.networking.fleet.azure.com/reached";
+
 /// Annotation: properties of the member that selectors see, as a JSON object of texts. Names that are not in
 /// [`OWN_PROPERTIES`] are ignored.
 pub const PROPERTIES: &str = "traffic.networking.fleet.azure.com/properties";

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::SourceSet;
+use crate::reached::Reached;
 
 /// How an accumulator lists, watches and publishes. The default is what the agents use.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +37,8 @@ pub struct Config {
     pub inbox: usize,
     /// Changes that the owner task puts into one snapshot at most.
     pub batch: usize,
+    /// How far the sources have come, to be shared with what hands it on to the next process.
+    pub reached: Reached,
 }
 
 impl Default for Config {
@@ -54,6 +57,7 @@ impl Default for Config {
             relist_every: Duration::from_mins(30),
             inbox: 1024,
             batch: 256,
+            reached: Reached::default(),
         }
     }
 }

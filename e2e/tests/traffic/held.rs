@@ -16,9 +16,25 @@ pub(crate) async fn wait_held(
     deadline: Duration,
 ) -> Result<()> {
     wait_until(&format!("{agent:?} shows {count} for {reason}"), deadline, async || {
-        let scrape = Scrape::of(agents, agent).await?;
-        let shown = scrape.sum("fleet_networking_traffic_held", &[("reason", reason)]);
-        Ok((shown - f64::from(count)).abs() < 0.5)
+        Ok((shown(agents, agent, reason).await? - f64::from(count)).abs() < 0.5)
     })
     .await
+}
+
+/// Waits until an agent, which may have just started, shows any for a reason.
+pub(crate) async fn wait_any_held(
+    agents: &Agents,
+    agent: Agent,
+    reason: &str,
+    deadline: Duration,
+) -> Result<()> {
+    wait_until(&format!("{agent:?} shows some for {reason}"), deadline, async || {
+        Ok(shown(agents, agent, reason).await.is_ok_and(|shown| shown > 0.5))
+    })
+    .await
+}
+
+async fn shown(agents: &Agents, agent: Agent, reason: &str) -> Result<f64> {
+    let scrape = Scrape::of(agents, agent).await?;
+    Ok(scrape.sum("fleet_networking_traffic_held", &[("reason", reason)]))
 }

@@ -5,19 +5,22 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use fleet_api::kinds;
+use fleet_api::names::SYSTEM_NAMESPACE;
+use fleet_api::traffic::REACHED;
 use fleet_testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::fleet::Fleet;
-use fleet_testbed::observer::Observer;
+use fleet_testbed::observer::{Observer, What};
 use fleet_testbed::traffic;
 use fleet_testbed::wait::wait_until;
-use fleet_testbed::{Options, Testbed, exchange};
-use kube::api::DynamicObject;
+use fleet_testbed::{Options, Testbed, exchange, multicluster, objects};
+use kube::ResourceExt;
+use kube::api::{DynamicObject, ListParams};
 use serde_json::json;
 
-use crate::held::wait_held;
+use crate::held::{wait_any_held, wait_held};
 use crate::hub_side::HubSide;
-use crate::shared::{self, Exported, FLEET, addresses, imported};
+use crate::shared::{self, Exported, FLEET, STANDARD, addresses, imported};
 use crate::{EAST, NORTH, SHOP, WEST};
 
 const DEADLINE: Duration = Duration::from_mins(4);
@@ -36,7 +39,9 @@ async fn restored(testbed: &Fleet) -> Result<()> {
     side.prepare().await?;
     side.prepare_members().await?;
     let environment = shared::environment();
-    let options = AgentOptions { environment, ..AgentOptions::default() };
+    let elects = vec![("LEADER_ELECT".to_owned(), "true".to_owned())];
+    let of_agents = [(Agent::Member(WEST), elects)].into();
+    let options = AgentOptions { environment, of_agents, ..AgentOptions::default() };
     let mut agents = Agents::start(testbed, &options).await?;
     let (east, north, west) = (testbed.member(EAST), testbed.member(NORTH), testbed.member(WEST));
     let (mut of_east, mut of_north) = (Exported::by(east).await?, Exported::by(north).await?);
@@ -95,7 +100,72 @@ async fn restored(testbed: &Fleet) -> Result<()> {
     wait_held(&agents, Agent::Member(WEST), "DrainReverted", 1, DEADLINE).await?;
     of_north.change().await?;
     shared::wait_imported(west, &[&of_east, &of_north]).await?;
+    agents.check_alive()?;
+    under_new_processes(testbed, &side, &mut agents, &[&of_east, &of_north]).await
+}
+
+/// All agents end while the hub is restored from a backup that lacks what north exports. No process has seen the hub before, and what
+/// the Lease in west has is all that shows which time the hub is of.
+async fn under_new_processes(
+    testbed: &Fleet,
+    side: &HubSide<'_>,
+    agents: &mut Agents,
+    exported: &[&Exported; 2],
+) -> Result<()> {
+    let (north, west) = (testbed.member(NORTH), testbed.member(WEST));
+    let plane = testbed.hub().control_plane().context("the hub is the testbed's")?;
+    exchange::unexport(north, SHOP, FLEET).await?;
+    multicluster::unexport(north, SHOP, STANDARD).await?;
+    shared::wait_imported(west, &exported[..1]).await?;
+    let saved = plane.save_store().await?;
+    exchange::export(north, SHOP, FLEET).await?;
+    multicluster::export(north, SHOP, STANDARD).await?;
+    shared::wait_imported(west, exported).await?;
+    let newest = newest_copy(testbed).await?;
+    wait_until("the Lease in west has what the hub is at", DEADLINE, async || {
+        Ok(noted(west).await?.is_some_and(|noted| noted >= newest))
+    })
+    .await?;
+    let mut observer = Observer::start_for([(west, kinds::ENDPOINT_SLICE)]).await?;
+
+    let all = [Agent::Hub, Agent::Member(EAST), Agent::Member(NORTH), Agent::Member(WEST)];
+    for agent in all {
+        agents.kill(agent)?;
+    }
+    plane.restore_store(&saved).await?;
+    for agent in [Agent::Hub, Agent::Member(WEST)] {
+        agents.launch(agent)?;
+    }
+    wait_any_held(agents, Agent::Member(WEST), "OtherHub", DEADLINE).await?;
+    for agent in all {
+        agents.launch(agent)?;
+    }
+    for member in [EAST, NORTH, WEST] {
+        side.wait_published(member, DEADLINE).await?;
+    }
+    wait_held(agents, Agent::Member(WEST), "OtherHub", 0, DEADLINE).await?;
+    shared::wait_imported(west, exported).await?;
+    let mut gone = observer.take().into_iter().filter(|seen| seen.what == What::Gone);
+    let gone = gone.find(|seen| shared::is_imported(&seen.object));
+    ensure!(gone.is_none(), "an imported slice was taken away: {gone:?}");
     agents.check_alive()
+}
+
+/// The newest version of a slice that the hub has distributed.
+async fn newest_copy(testbed: &Fleet) -> Result<u64> {
+    let all = objects::api(testbed.hub().client(), kinds::ENDPOINT_SLICE_IMPORT, None);
+    let copies = all.list(&ListParams::default()).await?.items;
+    let versions = copies.iter().filter_map(|copy| copy.resource_version()?.parse().ok());
+    versions.max().context("no slice is distributed")
+}
+
+/// Up to which version of these the agent of a member has come, as the Lease by which it elects its leader has it.
+async fn noted(member: &Cluster) -> Result<Option<u64>> {
+    let leases = objects::api(member.client(), kinds::LEASE, Some(SYSTEM_NAMESPACE));
+    let leases = leases.list(&ListParams::default()).await?.items;
+    let noted = leases.iter().find_map(|lease| lease.annotations().get(REACHED));
+    let mut parts = noted.into_iter().flat_map(|noted| noted.split(','));
+    Ok(parts.find_map(|part| part.strip_prefix("slice_imports=")?.parse().ok()))
 }
 
 /// Whether all endpoints of an exporter are last resort.
@@ -112,7 +182,7 @@ async fn is_drained(west: &Cluster, exported: &Exported) -> Result<bool> {
 
 /// Whether the hub has exported slices with these endpoints, and no others.
 async fn has_all(hub: &Cluster, live: &BTreeSet<String>) -> Result<bool> {
-    let all = fleet_testbed::objects::api(hub.client(), kinds::ENDPOINT_SLICE_EXPORT, None);
+    let all = objects::api(hub.client(), kinds::ENDPOINT_SLICE_EXPORT, None);
     let slices = all.list(&kube::api::ListParams::default()).await?.items;
     let there = slices.iter().filter_map(|slice| {
         slice.data["spec"]["endpoints"][0]["addresses"][0].as_str().map(str::to_owned)

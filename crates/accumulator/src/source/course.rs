@@ -15,6 +15,7 @@ use super::settling::Timeline;
 use super::update::Touched;
 use crate::config::Config;
 use crate::metrics::SourceMetrics;
+use crate::reached::Newest;
 use crate::view::Standing;
 use crate::{ResourceVersion, SourceState, Uid};
 
@@ -90,6 +91,7 @@ impl Course {
         metrics: SourceMetrics,
         optional: bool,
         cautious_for: Option<Duration>,
+        newest: Newest,
     ) -> Self {
         let limits =
             if optional { config.mass_deletion.none_allowed() } else { config.mass_deletion };
@@ -102,7 +104,7 @@ impl Course {
             dirty: false,
             listing: None,
             version: None,
-            timeline: Timeline::default(),
+            timeline: Timeline::since(newest),
             calm: Calm::new(cautious_for),
             failing: None,
             probation: Probation::default(),

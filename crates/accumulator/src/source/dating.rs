@@ -79,7 +79,11 @@ impl Course {
     /// A list is complete, of this version: if it, or an object in it, is older than what was seen before, the API server went back
     /// in time.
     pub(super) fn date(&mut self, version: &ResourceVersion, has_older_object: bool) {
-        if self.timeline.is_older(version) || has_older_object {
+        let is_older = match self.listing {
+            Some(begun) => self.timeline.is_older_list(version, begun),
+            None => self.timeline.is_older(version),
+        };
+        if is_older || has_older_object {
             self.metrics.error("went_back");
             self.timeline.went_back(version);
             self.went_back = true;

@@ -7,12 +7,13 @@
 use std::time::{Duration, Instant};
 
 use crate::ResourceVersion;
+use crate::reached::Newest;
 
 /// The time of a source's API server, as far as it is known.
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
-    /// The newest version that was seen.
-    newest: Option<ResourceVersion>,
+    /// The newest version that was seen, by this process or one before.
+    newest: Newest,
     trust: Trust,
 }
 
@@ -29,28 +30,36 @@ enum Trust {
 }
 
 impl Timeline {
+    /// One that begins where another process has ended, if that has handed on how far it came.
+    pub(super) fn since(newest: Newest) -> Self {
+        Self { newest, trust: Trust::default() }
+    }
+
     /// Takes note of a version up to which the source shows all changes.
     pub(super) fn reaches(&mut self, version: &ResourceVersion) {
-        if !self.is_older(version) {
-            self.newest = Some(version.clone());
-        }
+        self.newest.reaches(version);
     }
 
     /// Whether a version that the server has now is older than one that it had before.
     pub(super) fn is_older(&self, version: &ResourceVersion) -> bool {
-        let newest = self.newest.as_ref();
-        newest.is_some_and(|newest| version.is_at_least(newest) == Some(false))
+        self.newest.is_after(version)
+    }
+
+    /// The same of a list that was begun at `begun`: what an earlier process has seen counts, too.
+    pub(super) fn is_older_list(&self, version: &ResourceVersion, begun: Instant) -> bool {
+        self.newest.is_after_list(version, begun)
     }
 
     /// The server went back to `version`: what is absent from now on may only be absent for a while.
     pub(super) fn went_back(&mut self, version: &ResourceVersion) {
-        self.newest = Some(version.clone());
+        self.newest.set(Some(version.clone()));
         self.trust = Trust::Broken;
     }
 
     /// Another server answers.
     pub(super) fn is_another(&mut self) {
-        *self = Self { newest: None, trust: Trust::Broken };
+        self.newest.set(None);
+        self.trust = Trust::Broken;
     }
 
     /// Follows whether the source is live.

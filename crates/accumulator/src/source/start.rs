@@ -34,7 +34,9 @@ impl<S: 'static> Start<'_, S> {
     ) {
         let (config, metrics) = (self.config, &self.metrics);
         let cautious_for = config.cautious.contains(source.id).then_some(config.cautious_for);
-        let course = Course::new(config.clone(), metrics.clone(), source.optional, cautious_for);
+        let newest = config.reached.of(source);
+        let course =
+            Course::new(config.clone(), metrics.clone(), source.optional, cautious_for, newest);
         self.run(source, Box::new(Typed::new(view, feed, course)));
     }
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::{Snapshot, SourceId, SourceSet, WatchError, WatchItem};
+use fleet_accumulator::{
+    ClusterId, Config, Reached, Snapshot, SourceId, SourceSet, WatchError, WatchItem,
+};
 
 use crate::support::*;
 
@@ -65,6 +67,33 @@ async fn an_older_list_makes_all_sources_of_the_cluster_list_again() {
     rig.until(|world| !is_settling(world, World::imports())).await;
     rig.until(|world| !is_settling(world, World::extras())).await;
     assert_eq!(rig.accumulator.snapshot().imports.len(), seq);
+}
+
+/// A process that begins has seen nothing itself. What it has listed before it knows that may be older.
+#[tokio::test(start_paused = true)]
+async fn a_new_process_knows_what_the_one_before_has_seen() {
+    let reached = Reached::default();
+    let mut rig = Rig::with(&Config { reached: reached.clone(), ..Config::default() });
+    let taps = [rig.things.tap().await, rig.imports.tap().await, rig.extras.tap().await];
+    taps.iter().for_each(|tap| tap.list_at(900, []));
+    taps.iter().for_each(Tap::watch_started);
+    rig.until(|world| World::sources().iter().all(|it| state(world, it.id) == "live")).await;
+    assert_eq!(reached.hand_on(ClusterId::Hub).as_deref(), Some("extras=900,imports=900"));
+
+    reached.take_over(ClusterId::Hub, "extras=900,imports=1000,things=5000");
+    rig.settle().await;
+    assert!(!rig.accumulator.snapshot().is_settling(World::all()), "listed before");
+    rig.accumulator.relist(ClusterId::Hub);
+    let (imports, extras) = (rig.imports.tap().await, rig.extras.tap().await);
+    extras.list_at(950, []);
+    extras.watch_started();
+    rig.settle().await;
+    assert!(!rig.accumulator.snapshot().is_settling(World::all()), "it is newer");
+    imports.list_at(950, []);
+    imports.watch_started();
+    rig.until(|world| world.went_back(World::all())).await;
+    assert_eq!(reached.hand_on(ClusterId::Hub).as_deref(), Some("extras=950,imports=950"));
+    rig.until(|world| !world.is_settling(World::all())).await;
 }
 
 /// The list is new again, an object in it is not.

@@ -14,6 +14,7 @@ use fleet_runtime::clock::BootClock;
 use member_agent::{MulticlusterMode, Traffic};
 use serde_json::{Value, json};
 
+use crate::env::Notes;
 use crate::fleet::Fleet;
 use crate::servers::{HUB, Server, Servers};
 use crate::watch::Decoder;
@@ -36,7 +37,7 @@ pub(crate) struct Base {
     pub(crate) servers: Servers,
     pub(crate) decoder: Decoder,
     pub(crate) now: Duration,
-    pub(crate) notes: BTreeMap<usize, BTreeMap<String, String>>,
+    pub(crate) notes: BTreeMap<usize, Notes>,
 }
 
 impl Base {

@@ -69,6 +69,9 @@ pub(crate) struct Absence {
     pub(crate) name: ObjectName,
 }
 
+/// Annotations, and up to which version of the hub each watch has come.
+pub(crate) type Notes = (BTreeMap<String, String>, Vec<u64>);
+
 pub(crate) struct Env {
     pub(crate) servers: Servers,
     pub(crate) decoder: Decoder,
@@ -96,7 +99,7 @@ pub(crate) struct Env {
     /// The last of these.
     last: VecDeque<(String, &'static str, &'static str, ObjectName)>,
     /// What the Lease by which the agents of a member elect a leader carries.
-    pub(crate) notes: BTreeMap<usize, BTreeMap<String, String>>,
+    pub(crate) notes: BTreeMap<usize, Notes>,
     /// What agents have looked for in vain.
     pub(crate) absences: Vec<Absence>,
     pub(crate) questions: StepQuestions,
@@ -218,13 +221,14 @@ impl Env {
         self.late.first().map(|late| late.at)
     }
 
-    /// A server carries out a step.
+    /// A server carries out a step. `knows` is whether who sent it has seen what is there.
     pub(crate) fn execute(
         &mut self,
         server: usize,
         step: &Step,
         author: &Author,
         key: &str,
+        knows: bool,
     ) -> Result<(), Refusal> {
         let at = &mut self.servers.0[server];
         let before = at.changes().len();
@@ -259,7 +263,7 @@ impl Env {
             Action::Delete { .. } => is_there,
             _ => true,
         };
-        if result.is_ok() && !is_written && is_idle {
+        if result.is_ok() && !is_written && is_idle && knows {
             self.findings.push(format!("{author:?} writes what is there: {step:?}"));
         }
         self.look(server, before);
@@ -281,7 +285,7 @@ impl Env {
             if self.servers.0[late.server].life == late.life {
                 self.note(|| "late:".to_owned());
                 let written = self.writes;
-                self.execute(late.server, &late.step, &late.author, &late.key).ok();
+                self.execute(late.server, &late.step, &late.author, &late.key, true).ok();
                 if self.writes > written {
                     self.effects.count(Effect::Late);
                 }

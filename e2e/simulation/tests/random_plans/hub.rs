@@ -91,9 +91,18 @@ impl Role<HubSnapshot> for HubRole {
 
     fn remember(&self, _: &dyn Any) {}
 
-    fn begins(&mut self, _: &mut Env) {}
+    /// Its Lease is on the hub, and as old as that.
+    fn begins(&mut self, _: &mut Env) -> Vec<u64> {
+        Vec::new()
+    }
 
-    fn tick(&mut self, snapshot: &HubSnapshot, leads: bool, env: &mut Env) -> Vec<Provided> {
+    fn tick(
+        &mut self,
+        snapshot: &HubSnapshot,
+        leads: bool,
+        _: &[u64],
+        env: &mut Env,
+    ) -> Vec<Provided> {
         self.next = env.now + Duration::from_millis(env.random.within(1000, 3000));
         let decisions = self.decider.look(snapshot, leads, env.now);
         if std::mem::replace(&mut self.has_decided, true) && self.last == decisions {

@@ -46,8 +46,8 @@ impl MemberRole {
     }
 
     /// Renews the Lease on the hub, and notes for the next process what this one has applied.
-    fn renew(&self, snapshot: &MemberSnapshot, env: &mut Env) {
-        env.notes.insert(self.at, embedded::hand_on(&self.memory));
+    fn renew(&self, snapshot: &MemberSnapshot, reached: &[u64], env: &mut Env) {
+        env.notes.insert(self.at, (embedded::hand_on(&self.memory), reached.to_vec()));
         if env.is_cut(self.name()) {
             return;
         }
@@ -148,12 +148,19 @@ impl Role<MemberSnapshot> for MemberRole {
         }
     }
 
-    fn begins(&mut self, env: &mut Env) {
-        let noted = env.notes.get(&self.at).cloned().unwrap_or_default();
+    fn begins(&mut self, env: &mut Env) -> Vec<u64> {
+        let (noted, reached) = env.notes.get(&self.at).cloned().unwrap_or_default();
         embedded::take_over(&self.memory, noted);
+        reached
     }
 
-    fn tick(&mut self, snapshot: &MemberSnapshot, leads: bool, env: &mut Env) -> Vec<Provided> {
+    fn tick(
+        &mut self,
+        snapshot: &MemberSnapshot,
+        leads: bool,
+        reached: &[u64],
+        env: &mut Env,
+    ) -> Vec<Provided> {
         if self.next_look <= env.now {
             self.next_look = env.now + Duration::from_millis(env.random.within(1500, 4000));
             embedded::follow_hub(&self.settings, snapshot, &self.memory);
@@ -161,7 +168,7 @@ impl Role<MemberSnapshot> for MemberRole {
         if self.next_renewal <= env.now {
             self.next_renewal = env.now + Duration::from_millis(env.random.within(8000, 10_000));
             if leads {
-                self.renew(snapshot, env);
+                self.renew(snapshot, reached, env);
             }
         }
         Vec::new()

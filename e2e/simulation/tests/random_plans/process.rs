@@ -40,10 +40,10 @@ pub(crate) trait Role<S> {
     fn complete(&self, snapshot: &mut S);
     /// Takes note of what a plan has measured.
     fn remember(&self, what: &dyn Any);
-    /// The process begins to lead.
-    fn begins(&mut self, env: &mut Env);
-    /// Does what is due by the clock. Returns documents that it provides, by source.
-    fn tick(&mut self, snapshot: &S, leads: bool, env: &mut Env) -> Vec<Provided>;
+    /// The process begins to lead. Returns how far the watches of the process before had come, if that was handed on.
+    fn begins(&mut self, env: &mut Env) -> Vec<u64>;
+    /// Does what is due by the clock; `reached` is how far its watches have come. Returns documents that it provides, by source.
+    fn tick(&mut self, snapshot: &S, leads: bool, reached: &[u64], env: &mut Env) -> Vec<Provided>;
     /// When something is due next.
     fn next_tick(&self) -> Duration;
 }
@@ -161,7 +161,10 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
             watch.relist();
         }
         self.touched = S::all();
-        self.role.begins(env);
+        let reached = self.role.begins(env);
+        for (watch, reached) in self.watches.iter_mut().zip(reached) {
+            watch.takes_over(reached);
+        }
     }
 
     /// A term ends: what was sent is sent, and nothing else is.
@@ -204,7 +207,8 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
         }
         if self.role.next_tick() <= env.now {
             self.refresh(env);
-            let provided = self.role.tick(&self.snapshot, self.leads, env);
+            let reached: Vec<_> = self.watches.iter().map(Watch::reached).collect();
+            let provided = self.role.tick(&self.snapshot, self.leads, &reached, env);
             for (field, documents) in provided {
                 self.provide(field, &documents, &env.decoder);
             }
@@ -384,9 +388,10 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
             }
             Fate::Answered | Fate::Unanswered | Fate::Dead(Moment::After) => {}
         }
+        let knows = self.knows(&self.runs[run].steps[step], server, env);
         let result = {
             let run = &self.runs[run];
-            env.execute(server, &run.steps[step], &self.role.author(), &run.key)
+            env.execute(server, &run.steps[step], &self.role.author(), &run.key, knows)
         };
         match (fate, result) {
             (Fate::Dead(_), _) => self.crash(env),
@@ -403,6 +408,14 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
             }
         }
         true
+    }
+
+    /// Whether all watches that show the object of a step show it as it is: a slice is watched twice.
+    fn knows(&self, step: &Step, server: usize, env: &Env) -> bool {
+        let now = env.servers.0[server].model.get(step.kind, &step.name).and_then(version_in);
+        let is_of = |watch: &&Watch| watch.server == server && watch.info.kind == step.kind;
+        let shown = self.watches.iter().filter(is_of);
+        shown.filter_map(|watch| watch.version_of(&step.name)).all(|shown| Some(shown) == now)
     }
 
     fn failed(&mut self, run: usize, step: usize, is_stale_view: bool) {

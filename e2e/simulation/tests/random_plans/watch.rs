@@ -11,7 +11,7 @@ use fleet_api::ObjectName;
 use fleet_model_server::Change;
 use serde_json::Value;
 
-use crate::servers::Server;
+use crate::servers::{HUB, Server};
 
 /// For how long nothing is deleted after a server went back in its history.
 const SETTLING_FOR: Duration = Duration::from_mins(1);
@@ -243,6 +243,16 @@ impl Watch {
     /// What it has lost comes to light then.
     pub(crate) fn list_later(&mut self, at: Duration) {
         self.list_at = Some(at);
+    }
+
+    /// The newest version of the hub that it has shown, for the next process.
+    pub(crate) fn reached(&self) -> u64 {
+        if self.server == HUB { self.newest } else { 0 }
+    }
+
+    /// That of the process before: its lists have to be newer.
+    pub(crate) fn takes_over(&mut self, reached: u64) {
+        self.newest = self.newest.max(reached);
     }
 
     /// What is broken about it is mended.
