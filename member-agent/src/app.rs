@@ -5,7 +5,9 @@ pub mod embedded;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use fleet_accumulator::{ClusterId, Config, Reached, SourceId, SourceInfo, SourceSet, SourceSpec};
+use fleet_accumulator::{
+    ClusterId, Config, Reached, Snapshot as _, SourceId, SourceInfo, SourceSet, SourceSpec,
+};
 use fleet_api::{labels, names};
 use fleet_runtime::agent::{Agent, Connected};
 use fleet_runtime::clients::{self, ClientSet, Credential, HubAccess};
@@ -153,7 +155,7 @@ fn assemble(
     let answers = HubAnswers::default();
     add_controllers(&mut agent, &settings, &virtual_nodes, &memory, &answers)?;
     let directs = settings.networking && settings.traffic.enabled;
-    let reached = Reached::default();
+    let reached = Reached::by(MemberSnapshot::sources());
     if directs {
         agent.keep_notes(hub_follower::notes(&memory, &reached));
     }

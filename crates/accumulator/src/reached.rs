@@ -3,7 +3,7 @@
 //! A process that begins has seen nothing of the server, and takes what a restored backup has for the present. What the one before has
 //! reached, handed on where the restore does not reach, is what shows it that the server went back in time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -17,9 +17,21 @@ const NEXT: char = ',';
 /// Between a source and its version.
 const IS: char = '=';
 
+/// How many digits a version has at most that is handed on: an API server counts in 64 bits, and what it sends is its own matter.
+const DIGITS: usize = 20;
+/// How many notes are remembered that this process has written or read.
+const REMEMBERED: usize = 4;
+
 /// The newest version that each source has reached. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Reached(Arc<Mutex<BTreeMap<(ClusterId, &'static str), Newest>>>);
+pub struct Reached(Arc<Mutex<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    sources: BTreeMap<(ClusterId, &'static str), Newest>,
+    /// What was written or read last: a renewal that fails leaves an earlier note of this process itself.
+    notes: VecDeque<String>,
+}
 
 impl PartialEq for Reached {
     fn eq(&self, other: &Self) -> bool {
@@ -28,25 +40,39 @@ impl PartialEq for Reached {
 }
 
 impl Reached {
+    /// For these sources, which need not be watched yet when something is taken over.
+    pub fn by(sources: &[SourceInfo]) -> Self {
+        let reached = Self::default();
+        for source in sources {
+            reached.of(source);
+        }
+        reached
+    }
+
     /// What the sources of a cluster have reached, as text; `None` before any has.
     pub fn hand_on(&self, cluster: ClusterId) -> Option<String> {
-        let known = self.0.lock();
-        let of_cluster = known.iter().filter(|((of, _), _)| *of == cluster);
+        let known = &mut *self.0.lock();
+        let of_cluster = known.sources.iter().filter(|((of, _), _)| *of == cluster);
         let parts = of_cluster
             .filter_map(|((_, source), newest)| Some(format!("{source}{IS}{}", newest.hand_on()?)));
         let parts: Vec<_> = parts.collect();
-        (!parts.is_empty()).then(|| parts.join(&NEXT.to_string()))
+        let note = (!parts.is_empty()).then(|| parts.join(&NEXT.to_string()))?;
+        known.is_new(&note);
+        Some(note)
     }
 
-    /// Takes over what an earlier process has handed on: the next list of each source that is begun from now on has to be newer. What is
+    /// Takes over what another process has handed on: the next list of each source that is begun from now on has to be newer. What is
     /// not understood, or about a source that is not watched, is left out.
-    pub fn take_over(&self, cluster: ClusterId, handed_on: &str) {
-        let known = self.0.lock();
+    pub fn take_over(&self, cluster: ClusterId, note: &str) {
+        let known = &mut *self.0.lock();
+        if !known.is_new(note) {
+            return;
+        }
         let mine = |name: &str| {
-            let mut of_cluster = known.iter().filter(|((of, _), _)| *of == cluster);
+            let mut of_cluster = known.sources.iter().filter(|((of, _), _)| *of == cluster);
             of_cluster.find(|((_, source), _)| *source == name).map(|(_, newest)| newest)
         };
-        let parts = handed_on.split(NEXT).filter_map(|part| part.split_once(IS));
+        let parts = note.split(NEXT).filter_map(|part| part.split_once(IS));
         for (newest, version) in parts.filter_map(|(name, version)| Some((mine(name)?, version))) {
             newest.take_over(version.into());
         }
@@ -54,7 +80,19 @@ impl Reached {
 
     /// What a source has reached.
     pub(crate) fn of(&self, source: &SourceInfo) -> Newest {
-        self.0.lock().entry((source.cluster, source.field)).or_default().clone()
+        self.0.lock().sources.entry((source.cluster, source.field)).or_default().clone()
+    }
+}
+
+impl Known {
+    /// Whether a note is none that this process has written or read lately. It is remembered.
+    fn is_new(&mut self, note: &str) -> bool {
+        if self.notes.iter().any(|known| known == note) {
+            return false;
+        }
+        self.notes.truncate(REMEMBERED - 1);
+        self.notes.push_front(note.to_owned());
+        true
     }
 }
 
@@ -66,50 +104,78 @@ pub(crate) struct Newest(Arc<Mutex<Versions>>);
 struct Versions {
     /// Of this process.
     reached: Option<ResourceVersion>,
-    /// Of one before, and when it was taken over: a list that was begun earlier may well be older.
+    /// Before the server went back in time, as long as that counts: who begins meanwhile has to know.
+    before: Option<ResourceVersion>,
+    /// Of another process, and when it was taken over: a list that was begun earlier may well be older.
     earlier: Option<(ResourceVersion, Instant)>,
 }
 
+impl Versions {
+    fn newest(&self) -> Option<&ResourceVersion> {
+        let earlier = self.earlier.as_ref().map(|(version, _)| version);
+        let all = [self.reached.as_ref(), self.before.as_ref(), earlier].into_iter().flatten();
+        all.reduce(|newest, other| if is_before(newest, other) { other } else { newest })
+    }
+
+    fn is_after(&self, version: &ResourceVersion) -> bool {
+        self.reached.as_ref().is_some_and(|reached| is_before(version, reached))
+    }
+}
+
 impl Newest {
-    fn hand_on(&self) -> Option<ResourceVersion> {
-        let Versions { reached, earlier } = &*self.0.lock();
-        let earlier = earlier.as_ref().map(|(version, _)| version);
-        let newest = match (reached, earlier) {
-            (Some(reached), Some(earlier)) if !is_before(reached, earlier) => Some(reached),
-            (reached, earlier) => earlier.or(reached.as_ref()),
-        };
-        newest.filter(|version| version.is_at_least(&"0".into()).is_some()).cloned()
+    fn hand_on(&self) -> Option<String> {
+        let version = self.0.lock().newest()?.to_string();
+        let is_number = version.bytes().all(|byte| byte.is_ascii_digit());
+        Some(version).filter(|version| is_number && version.len() <= DIGITS)
     }
 
     fn take_over(&self, version: ResourceVersion) {
-        let known = &mut self.0.lock();
-        if known.reached.as_ref().is_none_or(|reached| is_before(reached, &version)) {
-            known.earlier = Some((version, now()));
-        }
+        let known = &mut *self.0.lock();
+        let is_ahead = known.reached.as_ref().is_none_or(|reached| is_before(reached, &version));
+        known.earlier = is_ahead.then(|| (version, now()));
     }
 
     /// Whether a version is older.
     pub(crate) fn is_after(&self, version: &ResourceVersion) -> bool {
-        self.0.lock().reached.as_ref().is_some_and(|newest| is_before(version, newest))
+        self.0.lock().is_after(version)
     }
 
-    /// The same for a list that was begun at `begun`, which may be older than what an earlier process has handed on, too. That is asked
-    /// once.
+    /// The same for a list that was begun at `begun`, which may be older than what another process has handed on, too.
     pub(crate) fn is_after_list(&self, version: &ResourceVersion, begun: Instant) -> bool {
-        let earlier = self.0.lock().earlier.take_if(|(_, since)| begun >= *since);
-        earlier.is_some_and(|(earlier, _)| is_before(version, &earlier)) || self.is_after(version)
+        let known = self.0.lock();
+        let earlier = known.earlier.as_ref().filter(|(_, since)| begun >= *since);
+        earlier.is_some_and(|(earlier, _)| is_before(version, earlier)) || known.is_after(version)
     }
 
     /// Takes note of a version, unless it is older.
     pub(crate) fn reaches(&self, version: &ResourceVersion) {
-        if !self.is_after(version) {
-            self.set(Some(version.clone()));
+        let known = &mut *self.0.lock();
+        if !known.is_after(version) {
+            known.reached = Some(version.clone());
         }
     }
 
-    /// The server is at this version, whatever it was before.
-    pub(crate) fn set(&self, version: Option<ResourceVersion>) {
-        self.0.lock().reached = version;
+    /// The same of a list that was begun at `begun`: what another process has handed on before that is reached, too.
+    pub(crate) fn reaches_list(&self, version: &ResourceVersion, begun: Instant) {
+        self.0.lock().earlier.take_if(|(_, since)| begun >= *since);
+        self.reaches(version);
+    }
+
+    /// The server went back to a version.
+    pub(crate) fn goes_back(&self, version: &ResourceVersion) {
+        let known = &mut *self.0.lock();
+        let before = known.newest().cloned();
+        *known = Versions { reached: Some(version.clone()), before, earlier: None };
+    }
+
+    /// That it went back counts no more.
+    pub(crate) fn settles(&self) {
+        self.0.lock().before = None;
+    }
+
+    /// Another server answers, whose versions are others.
+    pub(crate) fn forget(&self) {
+        *self.0.lock() = Versions::default();
     }
 }
 
@@ -131,34 +197,71 @@ mod tests {
         SourceInfo { id, field, cluster, kind, optional: false }
     }
 
-    #[test]
-    fn what_was_reached_is_handed_on() {
-        let before = Reached::default();
-        let services = before.of(&source("services"));
-        assert_eq!(before.hand_on(ClusterId::Hub), None);
-        services.reaches(&"9".into());
-        services.reaches(&"8".into());
-        before.of(&source("openapi")).reaches(&"/a,b=1".into());
-        let text = before.hand_on(ClusterId::Hub).unwrap();
-        assert_eq!((&*text, before.hand_on(ClusterId::Local)), ("services=9", None));
+    /// One source, and what it has reached.
+    fn services() -> (Reached, Newest) {
+        let source = source("services");
+        let reached = Reached::by(&[source]);
+        let newest = reached.of(&source);
+        (reached, newest)
+    }
 
-        let (after, before) = (Reached::default(), now());
-        let services = after.of(&source("services"));
-        after.take_over(ClusterId::Hub, &format!("unknown=99,,x,=,services=no version,{text}"));
-        assert_eq!(after.hand_on(ClusterId::Hub), Some(text), "until it has listed");
-        let since = now() + Duration::from_secs(1);
-        assert!(!services.is_after_list(&"8".into(), before), "begun when that was not known");
-        assert!(services.is_after_list(&"8".into(), since), "begun later, and older");
-        assert!(!services.is_after_list(&"8".into(), since), "it is the present then");
+    fn noted(reached: &Reached) -> String {
+        reached.hand_on(ClusterId::Hub).unwrap_or_default()
     }
 
     #[test]
+    fn what_was_reached_is_handed_on() {
+        let (before, newest) = services();
+        assert_eq!(before.hand_on(ClusterId::Hub), None);
+        newest.reaches(&"9".into());
+        newest.reaches(&"8".into());
+        before.of(&source("openapi")).reaches(&"/a,b=1".into());
+        before.of(&source("hostile")).reaches(&"9".repeat(300_000).into());
+        let text = noted(&before);
+        assert_eq!((&*text, before.hand_on(ClusterId::Local)), ("services=9", None));
+
+        let ((after, newest), before) = (services(), now());
+        after.take_over(ClusterId::Hub, &format!("unknown=99,,x,=,{text}"));
+        assert_eq!(noted(&after), text, "until it has listed");
+        let since = now() + Duration::from_secs(1);
+        assert!(!newest.is_after_list(&"8".into(), before), "begun when that was not known");
+        assert!(newest.is_after_list(&"8".into(), since), "begun later, and older");
+        newest.reaches_list(&"11".into(), since);
+        assert!(!newest.is_after_list(&"11".into(), since));
+        assert_eq!(noted(&after), "services=11");
+    }
+
+    /// A process may end in the minute in which nothing is deleted.
+    #[test]
+    fn that_a_server_went_back_is_handed_on_as_long_as_it_counts() {
+        let (reached, newest) = services();
+        reached.take_over(ClusterId::Hub, "services=1000");
+        newest.goes_back(&"500".into());
+        newest.reaches(&"510".into());
+        assert_eq!(noted(&reached), "services=1000");
+        assert!(!newest.is_after_list(&"520".into(), now() + Duration::from_secs(1)));
+        newest.settles();
+        assert_eq!(noted(&reached), "services=510");
+    }
+
+    /// The last note counts, and none that this process itself has written.
+    #[test]
     fn what_is_behind_this_process_does_not_count() {
-        let reached = Reached::default();
-        let services = reached.of(&source("services"));
-        services.reaches(&"12".into());
-        reached.take_over(ClusterId::Hub, "services=9");
-        services.set(Some("5".into()));
-        assert!(!services.is_after_list(&"6".into(), now()));
+        let (reached, newest) = services();
+        let later = now() + Duration::from_secs(1);
+        newest.reaches(&"1000".into());
+        let own = noted(&reached);
+        newest.goes_back(&"500".into());
+        newest.settles();
+        reached.take_over(ClusterId::Hub, &own);
+        assert!(!newest.is_after_list(&"510".into(), later));
+        for (note, counts) in
+            [("services=2000", true), ("services=400", false), ("services=x", false)]
+        {
+            reached.take_over(ClusterId::Hub, note);
+            assert_eq!(newest.is_after_list(&"510".into(), later), counts, "{note}");
+        }
+        newest.forget();
+        assert_eq!(noted(&reached), "");
     }
 }

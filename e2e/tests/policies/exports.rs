@@ -94,11 +94,13 @@ async fn what_an_object_is_about_stays(world: &World) -> Result<()> {
             passed("refreshed", change(&world.east, kind, &mine, way, refresh).await?)?;
         }
         let other_uid = |object: &mut Value| object["spec"][reference]["uid"] = json!("another");
-        if kind == kinds::INTERNAL_SERVICE_IMPORT {
-            // The ServiceImport of the member was made anew.
-            passed("uid", change(&world.east, kind, &mine, Way::Put, other_uid).await?)?;
-        } else {
+        if kind == kinds::ENDPOINT_SLICE_EXPORT {
             refused_by_all(("uid", &WAYS), &world.east, kind, &mine, other_uid, "P8").await?;
+        } else {
+            // The ServiceImport or the Service of the member was made anew.
+            for way in [Way::Put, Way::JsonPatch] {
+                passed("uid", change(&world.east, kind, &mine, way, other_uid).await?)?;
+            }
         }
         let rename = |of: &mut Value| {
             of["name"] = json!("admin");

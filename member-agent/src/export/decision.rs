@@ -60,7 +60,7 @@ impl<'a> ServiceState<'a> {
         match self.decision(export) {
             ExportDecision::Export(service) => Some(service),
             ExportDecision::Hold(service, _) | ExportDecision::Denied(service) => {
-                self.current(service).map(|_| service)
+                self.current(service).or_else(|| self.restored()).map(|_| service)
             }
             ExportDecision::NoMember
             | ExportDecision::Pause

@@ -152,7 +152,10 @@ fn was_accepted(state: &ServiceState<'_>) -> Option<bool> {
 pub(super) fn is_remembered(state: &ServiceState<'_>) -> bool {
     let Some(service) = state.exported().filter(|_| is_decided(state)) else { return false };
     match state.current(service) {
-        Some(current) => current.meta.annotation(annotations::ACCEPTED_BEFORE).is_some(),
+        Some(current) => {
+            current.meta.annotation(annotations::ACCEPTED_BEFORE).is_some()
+                && rejection(state).is_none()
+        }
         None => state.internal_exports.is_empty() && !is_crowded_out(state),
     }
 }

@@ -1,6 +1,7 @@
 //! The status of the ServiceExport.
 
 use std::iter;
+use std::time::Duration;
 
 use fleet_accumulator::Object;
 use fleet_api::conditions::{self, reasons};
@@ -8,7 +9,7 @@ use fleet_api::{ObjectName, events};
 use fleet_model::objects::{InternalServiceExport, ServiceExport};
 use fleet_model::steps::LOCAL;
 use fleet_plan::conditions::{Wanted, apply, find};
-use fleet_plan::{Debounced, Event, EventType, WAITING_STATUS_DELAY};
+use fleet_plan::{Debounced, Event, EventType, Step, WAITING_STATUS_DELAY};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::json;
 
@@ -21,6 +22,9 @@ use crate::slicing;
 
 type Export = Object<ServiceExport>;
 
+/// How long a hub that lacks a decision which it had may take to make it again, until it is no longer shown: as long as it counts as
+/// being rebuilt.
+const DECIDED_WITHIN: Duration = Duration::from_mins(5);
 /// Between the clauses of a message.
 const CLAUSE: &str = "; ";
 
@@ -40,25 +44,24 @@ pub(super) fn write(
     hub: Option<HubCondition<'_>>,
     plan: &mut Plan,
 ) -> bool {
-    let reports =
-        [Some(valid(state, export)), conflict(state, export, hub), on_network(state, export)];
-    let is_new = |report: &Report| !is_reported(state.name, export, &report.condition);
-    let changed: Vec<_> = reports.into_iter().flatten().filter(is_new).collect();
-    let events: Vec<_> = changed.iter().map(|report| event(export, report)).collect();
+    let others = || [Some(valid(state, export)), on_network(state, export)];
+    let conflict = conflict(state, export, hub);
+    let (conflict, overdue) = if hub.is_none() && internal::is_remembered(state) {
+        (None, conflict)
+    } else {
+        (conflict, None)
+    };
+    if overdue.is_some()
+        && let Some((step, events)) = change(state, export, others().into_iter().chain([overdue]))
+    {
+        let overdue = Debounced::new(DECIDED_WITHIN, "the hub does not decide", step);
+        plan.debounced.push(Debounced { events, ..overdue });
+    }
     let waits = state.exported().is_some()
         && hub.is_none_or(|(_, on)| is_undecided(on))
         && internal::rejection(state).is_none();
-    let wanted = changed.into_iter().map(|report| report.condition);
-    let stay = |condition: &&Condition| {
-        state.on_network || condition.type_ != conditions::ENDPOINTS_ON_NETWORK
-    };
-    let kept: Vec<_> = export.conditions.iter().filter(stay).cloned().collect();
-    let dropped = kept.len() < export.conditions.len();
-    let Some(conditions) = apply(&kept, wanted, state.now).or_else(|| dropped.then_some(kept))
-    else {
-        return false;
-    };
-    let step = LOCAL.status(export, &json!({ "conditions": conditions }));
+    let reports = others().into_iter().chain([conflict]);
+    let Some((step, events)) = change(state, export, reports) else { return false };
     if waits {
         let (delay, purpose) = (WAITING_STATUS_DELAY, "waiting for the hub");
         plan.debounced.push(Debounced { events, ..Debounced::new(delay, purpose, step) });
@@ -70,6 +73,25 @@ pub(super) fn write(
     }
     plan.events.extend(events);
     true
+}
+
+/// What reports lead to that are not in the status already, and the Events about them.
+fn change(
+    state: &ServiceState<'_>,
+    export: &Export,
+    reports: impl Iterator<Item = Option<Report>>,
+) -> Option<(Step, Vec<Event>)> {
+    let is_new = |report: &Report| !is_reported(state.name, export, &report.condition);
+    let changed: Vec<_> = reports.flatten().filter(is_new).collect();
+    let events: Vec<_> = changed.iter().map(|report| event(export, report)).collect();
+    let wanted = changed.into_iter().map(|report| report.condition);
+    let stay = |condition: &&Condition| {
+        state.on_network || condition.type_ != conditions::ENDPOINTS_ON_NETWORK
+    };
+    let kept: Vec<_> = export.conditions.iter().filter(stay).cloned().collect();
+    let dropped = kept.len() < export.conditions.len();
+    let conditions = apply(&kept, wanted, state.now).or_else(|| dropped.then_some(kept))?;
+    Some((LOCAL.status(export, &json!({ "conditions": conditions })), events))
 }
 
 fn valid(state: &ServiceState<'_>, export: &Export) -> Report {
@@ -181,9 +203,6 @@ fn conflict(
     }
     let exported = state.exported().is_some();
     if !exported && find(&export.conditions, conditions::CONFLICT).is_none() {
-        return None;
-    }
-    if internal::is_remembered(state) {
         return None;
     }
     // The decision on an earlier export does not apply to the next one.

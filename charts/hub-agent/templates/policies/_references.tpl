@@ -2,7 +2,8 @@
 P1 A member speaks in its own name: that of its namespace.
 P7 What a reference says in one field it says in the others.
 P8 What an object is about stays as it was made. The cluster is left to P1, so that a wrong one can be put right. Who
-   asks for a Service may make the ServiceImport that it asks for anew; the hub does not look at its uid.
+   asks for a Service may make the ServiceImport that it asks for anew, and a hub that was restored may have the export of
+   an earlier Service of the name; the hub does not look at their uids.
 */}}
 {{- define "policies.references.variables" -}}
 - name: new
@@ -44,10 +45,8 @@ P8 What an object is about stays as it was made. The cluster is left to P1, so t
     !variables.changed || oldObject == null
     || variables.new.namespace == variables.old.namespace
     && variables.new.name == variables.old.name
-    {{- if ne .resource "internalserviceimports" }}
-    && variables.new.uid == variables.old.uid
-    {{- end }}
     {{- if .slices }}
+    && variables.new.uid == variables.old.uid
     && variables.owner == oldObject.spec.ownerServiceReference
     {{- end }}
     || variables.admin

@@ -79,10 +79,8 @@ impl Course {
     /// A list is complete, of this version: if it, or an object in it, is older than what was seen before, the API server went back
     /// in time.
     pub(super) fn date(&mut self, version: &ResourceVersion, has_older_object: bool) {
-        let is_older = match self.listing {
-            Some(begun) => self.timeline.is_older_list(version, begun),
-            None => self.timeline.is_older(version),
-        };
+        let begun = self.listing;
+        let is_older = begun.is_some_and(|begun| self.timeline.is_older_list(version, begun));
         if is_older || has_older_object {
             self.metrics.error("went_back");
             self.timeline.went_back(version);
@@ -90,8 +88,8 @@ impl Course {
             self.standing.settling = Some(Settling::WentBack);
             self.doubt();
             self.change();
-        } else {
-            self.timeline.reaches(version);
+        } else if let Some(begun) = begun {
+            self.timeline.reaches_list(version, begun);
         }
     }
 }

@@ -45,20 +45,25 @@ impl Timeline {
         self.newest.is_after(version)
     }
 
-    /// The same of a list that was begun at `begun`: what an earlier process has seen counts, too.
+    /// The same as [`Self::reaches`] of a list that was begun at `begun`.
+    pub(super) fn reaches_list(&mut self, version: &ResourceVersion, begun: Instant) {
+        self.newest.reaches_list(version, begun);
+    }
+
+    /// The same of a list that was begun at `begun`: what another process has seen counts, too.
     pub(super) fn is_older_list(&self, version: &ResourceVersion, begun: Instant) -> bool {
         self.newest.is_after_list(version, begun)
     }
 
     /// The server went back to `version`: what is absent from now on may only be absent for a while.
     pub(super) fn went_back(&mut self, version: &ResourceVersion) {
-        self.newest.set(Some(version.clone()));
+        self.newest.goes_back(version);
         self.trust = Trust::Broken;
     }
 
     /// Another server answers.
     pub(super) fn is_another(&mut self) {
-        self.newest.set(None);
+        self.newest.forget();
         self.trust = Trust::Broken;
     }
 
@@ -81,6 +86,7 @@ impl Timeline {
 
     /// The source is trusted again.
     pub(super) fn settled(&mut self) {
+        self.newest.settles();
         self.trust = Trust::Whole;
     }
 }

@@ -147,6 +147,8 @@ pub(crate) struct Watch {
     life: u32,
     cursor: usize,
     newest: u64,
+    /// The same before the server went back in its history, as long as that counts.
+    before: u64,
     /// How long it has to be live until absence counts.
     cautious_for: Option<Duration>,
     settled_at: Option<Duration>,
@@ -200,6 +202,7 @@ impl Watch {
             life: 0,
             cursor: 0,
             newest: 0,
+            before: 0,
             cautious_for,
             settled_at: None,
             settling_until: None,
@@ -247,7 +250,8 @@ impl Watch {
 
     /// The newest version of the hub that it has shown, for the next process.
     pub(crate) fn reached(&self) -> u64 {
-        if self.server == HUB { self.newest } else { 0 }
+        let before = self.settling_until.map_or(0, |_| self.before);
+        if self.server == HUB { self.newest.max(before) } else { 0 }
     }
 
     /// That of the process before: its lists have to be newer.
@@ -363,7 +367,7 @@ impl Watch {
             self.settled_at = None;
         }
         if self.settling_until.is_some_and(|until| until <= now) {
-            self.settling_until = None;
+            (self.settling_until, self.before) = (None, 0);
         }
         self.show(now);
         shown
@@ -432,6 +436,7 @@ impl Watch {
             self.bookmarked(server).map_or(self.newest, |version| version.max(self.newest));
         let went_back = is_another || server.model.version() < newest;
         if went_back {
+            self.before = newest.max(self.before);
             self.settling_until = Some(now + SETTLING_FOR);
         }
         if std::mem::take(&mut self.after_failure) || went_back {

@@ -466,7 +466,7 @@ impl World {
         while self.is_fine() && self.fleet.env.now < quiet_since + QUIET {
             self.pass(Duration::from_secs(5));
             let now = self.fleet.env.requests;
-            if now != writes || !rest::is_heard(self) {
+            if now != writes || !rest::is_complete(self) {
                 (writes, quiet_since) = (now, self.fleet.env.now);
             }
             if self.fleet.env.now > begun + REST_WITHIN {

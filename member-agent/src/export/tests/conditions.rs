@@ -1,5 +1,7 @@
 //! What the user reads of the hub's verdict.
 
+use std::time::Duration;
+
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, annotations, events, kinds};
 use fleet_model_server::ModelServer;
@@ -50,15 +52,33 @@ fn a_decision_stays_until_a_rebuilt_hub_has_decided_again() {
         let before = world.whole_condition("Conflict");
         for _ in 0..2 {
             world.hub = ModelServer::new(ClusterId::Hub);
-            let later = world.plan().debounced;
-            assert!(later.is_empty(), "{later:#?}");
-            world.settle_patiently();
+            world.settle();
+            let later: Vec<_> = world.plan().debounced.iter().map(|later| later.delay).collect();
+            assert_eq!(later, [Duration::from_mins(5)], "a hub may refuse the export for good");
             assert_eq!(world.whole_condition("Conflict"), before);
             let remembered = &world.internal().unwrap()["metadata"]["annotations"];
             let accepted = (verdict == "False").to_string();
             assert_eq!(remembered[annotations::ACCEPTED_BEFORE], json!(accepted));
         }
     }
+}
+
+/// A decision that the hub has taken back is none.
+#[test]
+fn a_rejection_ends_what_was_decided_before() {
+    let mut world = World::exported();
+    world.hub = ModelServer::new(ClusterId::Hub);
+    world.settle();
+    world.judge("False");
+    world.settle();
+    let reject = |export: &mut Value| {
+        export["status"] = json!({ "conditions": [{ "type": "Valid", "status": "False", "reason": "PolicyDenied",
+            "message": "no", "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1 }] });
+    };
+    world.hub.edit(kinds::INTERNAL_SERVICE_EXPORT, &on_hub(), reject).unwrap();
+    world.settle();
+    assert_eq!(world.condition("Valid"), pair("False", "PolicyDenied"));
+    assert_eq!(world.condition("Conflict"), pair("Unknown", "ServicePendingConflictResolution"));
 }
 
 /// MISE-4: a conflict.

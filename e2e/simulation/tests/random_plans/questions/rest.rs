@@ -17,15 +17,18 @@ use crate::servers::HUB;
 use crate::truth::{Ports, Truth};
 use crate::world::{World, full_name, object_name};
 
-/// Whether no member is silent any more.
-pub(crate) fn is_heard(world: &World) -> bool {
+/// Whether no member is silent any more, and none is waited for on a hub that is being rebuilt: of exports that contradict each other it
+/// decides none before all have come back, for five minutes.
+pub(crate) fn is_complete(world: &World) -> bool {
     let hub = &world.fleet.env.servers.0[HUB].model;
+    let mut fleets = hub.objects(kinds::FLEET_TRAFFIC);
+    let is_settled = fleets.all(|(_, fleet)| fleet["status"]["phase"] == "Settled");
     let mut silences = hub.objects(kinds::MEMBER_TRAFFIC);
     let all = silences.all(|(_, member)| {
         let silence = &member["status"]["silence"];
         silence["state"] == "Heard" && silence["percent"] == 0
     });
-    all && hub.objects(kinds::MEMBER_TRAFFIC).count() == world.fleet.members.len()
+    is_settled && all && hub.objects(kinds::MEMBER_TRAFFIC).count() == world.fleet.members.len()
 }
 
 /// How many writes so many acts may cost, about three times what was observed: the most expensive one is the first export to all
