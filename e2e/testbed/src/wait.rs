@@ -4,10 +4,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-/// Pause between two looks: short at first, for what is about to happen, then longer, and up to the longest as long as the last look
-/// took, to leave the processors to what is waited for.
+/// Pause between two looks: short at first, for what is about to happen, then longer.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+/// A pause is as long as the last look took, up to this: many looks are programs, and what is waited for needs the processors, too.
+const LONGEST_REST: Duration = Duration::from_secs(1);
 
 /// Looks again and again until `look` finds something, and returns that.
 ///
@@ -33,7 +34,7 @@ pub async fn wait_for<T>(
                 None => bail!("not within {deadline:?}: {what}"),
             }
         }
-        tokio::time::sleep(pause.max(looked.elapsed().min(LONGEST_PAUSE))).await;
+        tokio::time::sleep(pause.max(looked.elapsed().min(LONGEST_REST))).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use fleet_accumulator::{ClusterId, Reached, Snapshot as _};
 use fleet_api::traffic::{DRAINS, FOLLOWED};
 use member_agent::app::embedded::{hand_on, take_over};
+use member_agent::snapshot::MemberSnapshot;
 use member_agent::traffic_memory::TrafficMemory;
 use proptest::prelude::*;
 use serde_json::json;
@@ -61,6 +63,38 @@ fn what_was_noted_is_handed_on() {
         let second = TrafficMemory::default();
         take_over(&second, handed_on.clone());
         prop_assert_eq!(hand_on(&second), handed_on);
+        Ok(())
+    });
+}
+
+/// Sources with versions, and whatever others have written there.
+fn reached() -> impl Strategy<Value = String> {
+    let sources = MemberSnapshot::sources();
+    let known = (0..sources.len()).prop_map(move |at| sources[at].field.to_owned());
+    let version = prop_oneof![
+        6 => any::<u64>().prop_map(|version| version.to_string()),
+        1 => (0_usize..400).prop_map(|digits| "9".repeat(digits)),
+        1 => text(),
+    ];
+    let name = prop_oneof![8 => known, 1 => text()];
+    let part = (name, version).prop_map(|(name, version)| format!("{name}={version}"));
+    prop::collection::vec(part, 0..40).prop_map(|parts| parts.join(","))
+}
+
+/// How far the hub was is about sources of the hub, fits into a Lease beside the rest, and is the same for the next process.
+#[test]
+fn how_far_the_hub_was_is_handed_on() {
+    let sources = MemberSnapshot::sources();
+    check(SEEDS, 64, &reached(), |note| {
+        let handed_on = |note: &str| {
+            let process = Reached::by(sources);
+            process.take_over(ClusterId::Hub, note);
+            (process.hand_on(ClusterId::Hub).unwrap_or_default(), process.hand_on(ClusterId::Local))
+        };
+        let (first, of_own) = bounded(note.len(), 64, || handed_on(&note))?;
+        prop_assert!(first.len() < 4 << 10, "{}", first.len());
+        prop_assert_eq!(of_own, None);
+        prop_assert_eq!(handed_on(&first).0, first);
         Ok(())
     });
 }
