@@ -30,6 +30,8 @@ pub(crate) struct Run {
     pub(crate) key: String,
     pub(crate) steps: Vec<Step>,
     pub(crate) sent: Vec<Sent>,
+    /// Steps about objects of which the plan saw different versions, as two watches showed them.
+    pub(crate) torn: Vec<bool>,
     /// What is measured once a step is done.
     pub(crate) measurements: Vec<(usize, Box<dyn Any>)>,
     pub(crate) expectations: Vec<Expectation>,
@@ -176,6 +178,7 @@ impl<C: Controller> Desk<C> {
             key: text,
             steps,
             sent,
+            torn: Vec::new(),
             measurements: Vec::new(),
             expectations: Vec::new(),
             is_stale_view: true,

@@ -221,7 +221,7 @@ impl Env {
         self.late.first().map(|late| late.at)
     }
 
-    /// A server carries out a step. `knows` is whether who sent it has seen what is there.
+    /// A server carries out a step. `knows` is whether who planned it has seen one state of what is there.
     pub(crate) fn execute(
         &mut self,
         server: usize,

@@ -329,7 +329,8 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
         let times = (env.now, env.wall(self.skew));
         let role = &self.role;
         let mut take = |what: &dyn Any| role.remember(what);
-        if let Some(run) = self.desks[desk].plan(at, &self.snapshot, times, &mut take) {
+        if let Some(mut run) = self.desks[desk].plan(at, &self.snapshot, times, &mut take) {
+            run.torn = run.steps.iter().map(|step| self.is_torn(step)).collect();
             env.plans += 1;
             if self.skew != 0 {
                 env.effects.count(Effect::Clock);
@@ -388,7 +389,7 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
             }
             Fate::Answered | Fate::Unanswered | Fate::Dead(Moment::After) => {}
         }
-        let knows = self.knows(&self.runs[run].steps[step], server, env);
+        let knows = !self.runs[run].torn[step];
         let result = {
             let run = &self.runs[run];
             env.execute(server, &run.steps[step], &self.role.author(), &run.key, knows)
@@ -410,12 +411,14 @@ impl<S: Snapshot, R: Role<S>> Process<S, R> {
         true
     }
 
-    /// Whether all watches that show the object of a step show it as it is: a slice is watched twice.
-    fn knows(&self, step: &Step, server: usize, env: &Env) -> bool {
-        let now = env.servers.0[server].model.get(step.kind, &step.name).and_then(version_in);
+    /// Whether two watches show different versions of the object of a step: a slice is watched twice.
+    fn is_torn(&self, step: &Step) -> bool {
+        let server = self.role.server(step.cluster);
         let is_of = |watch: &&Watch| watch.server == server && watch.info.kind == step.kind;
         let shown = self.watches.iter().filter(is_of);
-        shown.filter_map(|watch| watch.version_of(&step.name)).all(|shown| Some(shown) == now)
+        let mut shown = shown.filter_map(|watch| watch.version_of(&step.name));
+        let first = shown.next();
+        shown.any(|other| Some(other) != first)
     }
 
     fn failed(&mut self, run: usize, step: usize, is_stale_view: bool) {
