@@ -181,6 +181,17 @@ pub(crate) fn shown<'a>(
     Some((present, is_settled))
 }
 
+/// Whether the hub waits for what its members have yet to bring back, as far as this process knows: it has just gone back in its history,
+/// or its agent has not decided that it is over.
+pub(crate) fn is_rebuilt(settings: &Settings, snapshot: &MemberSnapshot) -> bool {
+    let fleets = &snapshot.fleet_traffics;
+    let is_unknown = settings.traffic.enabled && !fleets.has_answered();
+    let fleet = FleetTraffic::of(fleets).filter(|_| !fleets.state().cannot_be_had());
+    let is_open =
+        |fleet: &Object<FleetTraffic>| fleet.status.phase != Some(FleetTrafficPhase::Settled);
+    went_back(snapshot) || is_unknown || fleet.is_some_and(is_open)
+}
+
 /// Whether the hub shows what it has.
 fn speaks(snapshot: &MemberSnapshot) -> bool {
     let states = [

@@ -222,6 +222,16 @@ pub async fn wait_for_member_policy(hub: &Cluster, member: &str) -> Result<()> {
     wait_refused("the member policy is in force", &exports, &export, "P6:").await
 }
 
+/// Waits until policies of the hub, if it has any, find the member policy of a member: they watch those, and an API server that is busy
+/// has one a moment after it was written. Changes nothing.
+pub async fn wait_for_any_member_policy(hub: &Cluster, member: &str) -> Result<()> {
+    wait_until("the member policy is known", DEADLINE, async || {
+        let refused = try_export(hub, member).await.err();
+        Ok(refused.is_none_or(|error| !format!("{error:#}").contains("no params found")))
+    })
+    .await
+}
+
 /// Waits until the hub is strict: a member without a member policy may not export. Changes nothing.
 pub async fn wait_strict(hub: &Cluster, member: &str) -> Result<()> {
     let (exports, export) = export_of(hub, member).await?;

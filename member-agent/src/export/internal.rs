@@ -16,6 +16,7 @@ use serde_json::json;
 use super::stamp;
 use super::state::ServiceState;
 use crate::measurement::{Measurement, Plan};
+use crate::other_hub;
 
 /// The hub's decision on an exported Service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,10 +148,12 @@ fn was_accepted(state: &ServiceState<'_>) -> Option<bool> {
     }
 }
 
-/// Whether the hub has yet to learn which decision the ServiceExport shows: it lacks the export, as one that was rebuilt, or has not
-/// decided on it again. Without that decision it could not know which of two exports was in use.
+/// Whether the hub has yet to learn which decision the ServiceExport shows: it is being rebuilt, and lacks the export, or has not decided
+/// on it again. Without that decision it could not know which of two exports was in use.
 pub(super) fn is_remembered(state: &ServiceState<'_>) -> bool {
-    let Some(service) = state.exported().filter(|_| is_decided(state)) else { return false };
+    let is_rebuilt = other_hub::is_rebuilt(state.settings, state.snapshot);
+    let service = state.exported().filter(|_| is_rebuilt && is_decided(state));
+    let Some(service) = service else { return false };
     match state.current(service) {
         Some(current) => {
             current.meta.annotation(annotations::ACCEPTED_BEFORE).is_some()

@@ -17,6 +17,7 @@ use fleet_testbed::crds;
 use fleet_testbed::fleet::Fleet;
 use fleet_testbed::join;
 use fleet_testbed::objects::find;
+use fleet_testbed::policies;
 use fleet_testbed::wait::{wait_for, wait_until};
 use fleet_testbed::workload::NODE;
 use futures::future::try_join_all;
@@ -196,6 +197,7 @@ impl Stage {
         let namespace = member_namespace(&member);
         self.user_namespace(&namespace).await?;
         join::member_home(&self.hub().client(), &namespace).await?;
+        policies::wait_for_any_member_policy(self.hub(), &member).await?;
         Ok((member, namespace))
     }
 

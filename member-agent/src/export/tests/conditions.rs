@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fleet_accumulator::ClusterId;
+use fleet_api::traffic::FLEET_TRAFFIC;
 use fleet_api::{ObjectName, annotations, events, kinds};
 use fleet_model_server::ModelServer;
 use serde_json::{Value, json};
@@ -41,6 +42,25 @@ fn acceptance_is_copied_with_the_generation_of_the_export() {
     assert_eq!(world.told(), ["Normal ValidServiceExport", "Normal NoServiceExportConflictFound"]);
 }
 
+/// A hub of which its agent has not decided that all members are back.
+fn rebuilt() -> ModelServer {
+    let mut hub = ModelServer::new(ClusterId::Hub);
+    let fleet = ObjectName::cluster(FLEET_TRAFFIC);
+    hub.create(kinds::FLEET_TRAFFIC, &fleet, json!({ "spec": {} })).unwrap();
+    hub
+}
+
+/// A hub that is complete and lacks the export has lost it, as with the namespace of the member: users read that at once.
+#[test]
+fn a_decision_that_a_complete_hub_has_lost_is_none() {
+    let mut world = World::exported();
+    world.hub = rebuilt();
+    let settled = |fleet: &mut Value| fleet["status"] = json!({ "phase": "Settled" });
+    world.hub.edit(kinds::FLEET_TRAFFIC, &ObjectName::cluster(FLEET_TRAFFIC), settled).unwrap();
+    world.settle_patiently();
+    assert_eq!(world.condition("Conflict"), pair("Unknown", "ServicePendingConflictResolution"));
+}
+
 /// A hub that was rebuilt lacks the export, and learns from the status whether it was accepted: which of two exports with other ports
 /// importers use. It stays until the hub has decided again, however often the export has to be sent.
 #[test]
@@ -51,7 +71,7 @@ fn a_decision_stays_until_a_rebuilt_hub_has_decided_again() {
         world.settle();
         let before = world.whole_condition("Conflict");
         for _ in 0..2 {
-            world.hub = ModelServer::new(ClusterId::Hub);
+            world.hub = rebuilt();
             world.settle();
             let later: Vec<_> = world.plan().debounced.iter().map(|later| later.delay).collect();
             assert_eq!(later, [Duration::from_mins(5)], "a hub may refuse the export for good");
@@ -67,7 +87,7 @@ fn a_decision_stays_until_a_rebuilt_hub_has_decided_again() {
 #[test]
 fn a_rejection_ends_what_was_decided_before() {
     let mut world = World::exported();
-    world.hub = ModelServer::new(ClusterId::Hub);
+    world.hub = rebuilt();
     world.settle();
     world.judge("False");
     world.settle();
