@@ -175,7 +175,7 @@ fn assemble(
         relist_every: args.runtime.relist_interval,
         cautious: cautious().union(views::cautious()),
         cautious_for: settings.multicluster.settle,
-        reached,
+        reached: reached.clone(),
         ..Config::default()
     };
     let mut agent = agent.connect(&clients, &config, &feeds)?;
@@ -192,7 +192,7 @@ fn assemble(
         virtual_node_tasks::start(&mut agent, &settings, links, virtual_nodes.selected, own)?;
     }
     if directs {
-        hub_follower::start(&mut agent, &settings, &memory);
+        hub_follower::start(&mut agent, &settings, &memory, &reached);
         hub_witness_task::start(&mut agent, &settings.identity, &memory, hub);
         let gauges = traffic_gauges(memory);
         let gauges = SnapshotMetrics::new(agent.accumulator().clone(), Clock::system(), gauges)?;

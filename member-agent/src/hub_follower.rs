@@ -37,13 +37,18 @@ pub(crate) fn start(
     agent: &mut Connected<MemberSnapshot>,
     settings: &Settings,
     memory: &TrafficMemory,
+    reached: &Reached,
 ) {
-    let (accumulator, settings, memory) =
-        (agent.accumulator().clone(), settings.clone(), memory.clone());
+    let (accumulator, settings) = (agent.accumulator().clone(), settings.clone());
+    let (memory, reached) = (memory.clone(), reached.clone());
     agent.task("hub follower", |_, cancel| async move {
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while cancel.run_until_cancelled(looks.tick()).await.is_some() {
+            if reached.asks_for_lists(ClusterId::Hub) {
+                tracing::info!("The hub shows less than the last process has seen: listing again");
+                accumulator.relist(ClusterId::Hub);
+            }
             look(&settings, &accumulator.snapshot(), &memory);
         }
     });

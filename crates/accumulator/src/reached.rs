@@ -31,6 +31,8 @@ struct Known {
     sources: BTreeMap<(ClusterId, &'static str), Newest>,
     /// What was written or read last: a renewal that fails leaves an earlier note of this process itself.
     notes: VecDeque<String>,
+    /// Whether a note of another process was read.
+    has_taken_over: bool,
 }
 
 impl PartialEq for Reached {
@@ -72,10 +74,25 @@ impl Reached {
             let mut of_cluster = known.sources.iter().filter(|((of, _), _)| *of == cluster);
             of_cluster.find(|((_, source), _)| *source == name).map(|(_, newest)| newest)
         };
+        let is_first = !known.has_taken_over;
         let parts = note.split(NEXT).filter_map(|part| part.split_once(IS));
         for (newest, version) in parts.filter_map(|(name, version)| Some((mine(name)?, version))) {
-            newest.take_over(version.into());
+            newest.take_over(version.into(), is_first);
         }
+        known.has_taken_over = true;
+    }
+
+    /// Whether sources of a cluster are to be listed anew, since one has shown a state that is older than what this process took over
+    /// when it began: its list may have been begun before that was read, and an API server that was restored soon has written as
+    /// much again. Once.
+    pub fn asks_for_lists(&self, cluster: ClusterId) -> bool {
+        let known = self.0.lock();
+        let of_cluster = || known.sources.iter().filter(|((of, _), _)| *of == cluster);
+        let is_behind = of_cluster().any(|(_, newest)| newest.is_behind());
+        for (_, newest) in of_cluster().filter(|_| is_behind) {
+            newest.is_listed_anew();
+        }
+        is_behind
     }
 
     /// What a source has reached.
@@ -106,13 +123,22 @@ struct Versions {
     reached: Option<ResourceVersion>,
     /// Before the server went back in time, as long as that counts: who begins meanwhile has to know.
     before: Option<ResourceVersion>,
-    /// Of another process, and when it was taken over: a list that was begun earlier may well be older.
-    earlier: Option<(ResourceVersion, Instant)>,
+    earlier: Option<Earlier>,
+}
+
+/// What another process has reached.
+#[derive(Debug)]
+struct Earlier {
+    version: ResourceVersion,
+    /// When it was taken over: a list that was begun earlier may well be older.
+    since: Instant,
+    /// Whether this process had just begun, and has not listed anew because of that.
+    is_first: bool,
 }
 
 impl Versions {
     fn newest(&self) -> Option<&ResourceVersion> {
-        let earlier = self.earlier.as_ref().map(|(version, _)| version);
+        let earlier = self.earlier.as_ref().map(|earlier| &earlier.version);
         let all = [self.reached.as_ref(), self.before.as_ref(), earlier].into_iter().flatten();
         all.reduce(|newest, other| if is_before(newest, other) { other } else { newest })
     }
@@ -129,10 +155,23 @@ impl Newest {
         Some(version).filter(|version| is_number && version.len() <= DIGITS)
     }
 
-    fn take_over(&self, version: ResourceVersion) {
+    fn take_over(&self, version: ResourceVersion, is_first: bool) {
         let known = &mut *self.0.lock();
         let is_ahead = known.reached.as_ref().is_none_or(|reached| is_before(reached, &version));
-        known.earlier = is_ahead.then(|| (version, now()));
+        let is_first = is_first || known.earlier.as_ref().is_some_and(|earlier| earlier.is_first);
+        known.earlier = is_ahead.then(|| Earlier { version, since: now(), is_first });
+    }
+
+    fn is_behind(&self) -> bool {
+        let known = self.0.lock();
+        let (Some(earlier), Some(reached)) = (&known.earlier, &known.reached) else { return false };
+        earlier.is_first && is_before(reached, &earlier.version)
+    }
+
+    fn is_listed_anew(&self) {
+        if let Some(earlier) = &mut self.0.lock().earlier {
+            earlier.is_first = false;
+        }
     }
 
     /// Whether a version is older.
@@ -143,8 +182,9 @@ impl Newest {
     /// The same for a list that was begun at `begun`, which may be older than what another process has handed on, too.
     pub(crate) fn is_after_list(&self, version: &ResourceVersion, begun: Instant) -> bool {
         let known = self.0.lock();
-        let earlier = known.earlier.as_ref().filter(|(_, since)| begun >= *since);
-        earlier.is_some_and(|(earlier, _)| is_before(version, earlier)) || known.is_after(version)
+        let earlier = known.earlier.as_ref().filter(|earlier| begun >= earlier.since);
+        earlier.is_some_and(|earlier| is_before(version, &earlier.version))
+            || known.is_after(version)
     }
 
     /// Takes note of a version, unless it is older.
@@ -153,11 +193,13 @@ impl Newest {
         if !known.is_after(version) {
             known.reached = Some(version.clone());
         }
+        // One that is reached without going back shows nothing any more.
+        known.earlier.take_if(|earlier| version.is_at_least(&earlier.version) == Some(true));
     }
 
     /// The same of a list that was begun at `begun`: what another process has handed on before that is reached, too.
     pub(crate) fn reaches_list(&self, version: &ResourceVersion, begun: Instant) {
-        self.0.lock().earlier.take_if(|(_, since)| begun >= *since);
+        self.0.lock().earlier.take_if(|earlier| begun >= earlier.since);
         self.reaches(version);
     }
 
@@ -242,6 +284,29 @@ mod tests {
         assert!(!newest.is_after_list(&"520".into(), now() + Duration::from_secs(1)));
         newest.settles();
         assert_eq!(noted(&reached), "services=510");
+    }
+
+    /// A list that was begun before the note was read may be of a backup, and the one after the next no longer shows it.
+    #[test]
+    fn lists_from_before_the_note_are_made_again_if_they_are_older() {
+        let (reached, newest) = services();
+        let asks = || reached.asks_for_lists(ClusterId::Hub);
+        let begun = now();
+        reached.take_over(ClusterId::Hub, "services=1000");
+        assert!(!asks(), "the list is on its way");
+        newest.reaches_list(&"990".into(), begun);
+        assert!(newest.is_after_list(&"999".into(), now() + Duration::from_secs(1)));
+        assert!(asks() && !asks(), "once");
+        // The other process works on, and is ahead for a moment.
+        reached.take_over(ClusterId::Hub, "services=2000");
+        assert!(!asks());
+
+        let (reached, newest) = services();
+        reached.take_over(ClusterId::Hub, "services=1000");
+        newest.reaches_list(&"1000".into(), begun);
+        reached.take_over(ClusterId::Hub, "services=2000");
+        assert!(!reached.asks_for_lists(ClusterId::Hub), "what it took over at its begin is there");
+        assert!(!reached.asks_for_lists(ClusterId::Local));
     }
 
     /// The last note counts, and none that this process itself has written.

@@ -54,10 +54,7 @@ async fn restored(testbed: &Fleet) -> Result<()> {
     let saved = plane.save_store().await?;
     agents.wait_ready().await?;
 
-    for _ in 0..CHANGES {
-        of_east.change().await?;
-        of_north.change().await?;
-    }
+    change_much(&mut of_east, &mut of_north).await?;
     let all = json!([{ "service": "*", "percent": 100, "overSeconds": 0 }]);
     traffic::drain(testbed.hub(), east.name(), &all).await?;
     shared::wait_imported(west, &[&of_east, &of_north]).await?;
@@ -101,7 +98,16 @@ async fn restored(testbed: &Fleet) -> Result<()> {
     of_north.change().await?;
     shared::wait_imported(west, &[&of_east, &of_north]).await?;
     agents.check_alive()?;
-    under_new_processes(testbed, &side, &mut agents, &[&of_east, &of_north]).await
+    under_new_processes(testbed, &side, &mut agents, [&mut of_east, &mut of_north]).await
+}
+
+/// Makes a backup old.
+async fn change_much(of_east: &mut Exported, of_north: &mut Exported) -> Result<()> {
+    for _ in 0..CHANGES {
+        of_east.change().await?;
+        of_north.change().await?;
+    }
+    Ok(())
 }
 
 /// All agents end while the hub is restored from a backup that lacks what north exports. No process has seen the hub before, and what
@@ -110,17 +116,18 @@ async fn under_new_processes(
     testbed: &Fleet,
     side: &HubSide<'_>,
     agents: &mut Agents,
-    exported: &[&Exported; 2],
+    [of_east, of_north]: [&mut Exported; 2],
 ) -> Result<()> {
     let (north, west) = (testbed.member(NORTH), testbed.member(WEST));
     let plane = testbed.hub().control_plane().context("the hub is the testbed's")?;
     exchange::unexport(north, SHOP, FLEET).await?;
     multicluster::unexport(north, SHOP, STANDARD).await?;
-    shared::wait_imported(west, &exported[..1]).await?;
+    shared::wait_imported(west, &[of_east]).await?;
     let saved = plane.save_store().await?;
     exchange::export(north, SHOP, FLEET).await?;
     multicluster::export(north, SHOP, STANDARD).await?;
-    shared::wait_imported(west, exported).await?;
+    change_much(of_east, of_north).await?;
+    shared::wait_imported(west, &[of_east, of_north]).await?;
     let newest = newest_copy(testbed).await?;
     wait_until("the Lease in west has what the hub is at", DEADLINE, async || {
         Ok(noted(west).await?.is_some_and(|noted| noted >= newest))
@@ -144,7 +151,7 @@ async fn under_new_processes(
         side.wait_published(member, DEADLINE).await?;
     }
     wait_held(agents, Agent::Member(WEST), "OtherHub", 0, DEADLINE).await?;
-    shared::wait_imported(west, exported).await?;
+    shared::wait_imported(west, &[of_east, of_north]).await?;
     let mut gone = observer.take().into_iter().filter(|seen| seen.what == What::Gone);
     let gone = gone.find(|seen| shared::is_imported(&seen.object));
     ensure!(gone.is_none(), "an imported slice was taken away: {gone:?}");

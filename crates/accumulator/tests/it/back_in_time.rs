@@ -85,6 +85,7 @@ async fn a_new_process_knows_what_the_one_before_has_seen() {
     reached.take_over(ClusterId::Hub, "extras=900,imports=1000,things=5000");
     rig.settle().await;
     assert!(!rig.accumulator.snapshot().is_settling(World::all()), "listed before");
+    assert!(reached.asks_for_lists(ClusterId::Hub));
     rig.accumulator.relist(ClusterId::Hub);
     let (imports, extras) = (rig.imports.tap().await, rig.extras.tap().await);
     extras.list_at(950, []);
