@@ -32,7 +32,6 @@ pub mod member_leases;
 pub mod metrics;
 pub mod multicluster;
 mod places;
-mod rebuilding;
 pub mod service;
 mod settings;
 pub mod snapshot;

@@ -29,6 +29,7 @@ use fleet_accumulator::{Object, SourceSet};
 use fleet_api::ObjectName;
 use fleet_model::hub_schema::HubSchema;
 use fleet_model::objects::ServiceImport;
+use fleet_model::objects::traffic::FleetTraffic;
 use fleet_model::steps::HUB;
 use fleet_plan::{Affected, Controller, Event, Plan, StepId};
 use jiff::Timestamp;
@@ -39,9 +40,9 @@ pub use refusal::limit_named_in;
 pub use resolution::{PortResolution, resolve};
 pub use state::{Export, Owned, Request, ServiceState, SliceExport};
 
+use crate::Settings;
 use crate::snapshot::HubSnapshot;
 use crate::verdicts::{self, Verdicts};
-use crate::{Settings, rebuilding};
 use notice::Notices;
 
 /// Resolves the Services of the fleet, grants imports and distributes slices.
@@ -86,7 +87,9 @@ impl Controller for ServiceController {
         for member in verdicts::affected(&self.settings, old, new) {
             keys::of_member(new, &member, keys);
         }
-        let is_rebuilding = |snapshot| rebuilding::is_under_way(&self.settings, snapshot);
+        let is_rebuilding = |snapshot: &HubSnapshot| {
+            FleetTraffic::is_rebuilding(&snapshot.fleet_traffics, self.settings.traffic)
+        };
         if HubSchema::known(&old.schema) != HubSchema::known(&new.schema)
             || is_rebuilding(old) != is_rebuilding(new)
         {

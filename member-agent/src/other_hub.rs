@@ -185,11 +185,7 @@ pub(crate) fn shown<'a>(
 /// or its agent has not decided that it is over.
 pub(crate) fn is_rebuilt(settings: &Settings, snapshot: &MemberSnapshot) -> bool {
     let fleets = &snapshot.fleet_traffics;
-    let is_unknown = settings.traffic.enabled && !fleets.has_answered();
-    let fleet = FleetTraffic::of(fleets).filter(|_| !fleets.state().cannot_be_had());
-    let is_open =
-        |fleet: &Object<FleetTraffic>| fleet.status.phase != Some(FleetTrafficPhase::Settled);
-    went_back(snapshot) || is_unknown || fleet.is_some_and(is_open)
+    went_back(snapshot) || FleetTraffic::is_rebuilding(fleets, settings.traffic.enabled)
 }
 
 /// Whether the hub shows what it has.
@@ -223,7 +219,8 @@ pub(crate) fn is_in_doubt(snapshot: &MemberSnapshot) -> bool {
     snapshot.is_settling(of_hub.map(|source| source.id).collect())
 }
 
-fn sources() -> SourceSet {
+/// What shows which time the hub is of.
+pub(crate) fn sources() -> SourceSet {
     SourceSet::from([
         MemberSnapshot::slice_imports(),
         MemberSnapshot::internal_imports(),

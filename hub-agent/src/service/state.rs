@@ -7,6 +7,7 @@ use fleet_accumulator::{Object, Uid};
 use fleet_api::{ObjectName, annotations, finalizers};
 use fleet_model::hub_schema::HubSchema;
 use fleet_model::namespaces::namespace_accepts_objects;
+use fleet_model::objects::traffic::FleetTraffic;
 use fleet_model::objects::{EndpointSliceImport, HasMeta, ServiceImport, named};
 use fleet_model::owners::is_controlled_by_mcs;
 use fleet_model::precedence::Precedence;
@@ -14,9 +15,9 @@ use fleet_model::precedence::Precedence;
 use super::keys::{FromMember, owner_of};
 pub use super::owned::{Export, Owned, Request, SliceExport};
 use super::refusal::{self, Refusal};
+use crate::Settings;
 use crate::snapshot::HubSnapshot;
 use crate::verdicts::Verdicts;
-use crate::{Settings, rebuilding};
 
 /// The objects of one Service of the fleet, without those whose reference is invalid.
 #[derive(Debug)]
@@ -66,7 +67,10 @@ impl<'a> ServiceState<'a> {
             requests,
             slice_exports: owned(snapshot.slice_exports.by(service)),
             slice_imports: snapshot.slice_imports.by(service).collect(),
-            is_being_rebuilt: rebuilding::is_under_way(settings, snapshot),
+            is_being_rebuilt: FleetTraffic::is_rebuilding(
+                &snapshot.fleet_traffics,
+                settings.traffic,
+            ),
             verdicts: Verdicts::of(settings, snapshot),
             snapshot,
         }

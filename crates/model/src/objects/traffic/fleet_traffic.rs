@@ -1,7 +1,9 @@
 //! `FleetTraffic`.
 
 use fleet_accumulator::{Meta, Object, Tracked, View, wire};
-use fleet_api::traffic::{self, FLEET_TRAFFIC, FleetTrafficSpec, FleetTrafficStatus};
+use fleet_api::traffic::{
+    self, FLEET_TRAFFIC, FleetTrafficPhase, FleetTrafficSpec, FleetTrafficStatus,
+};
 use fleet_api::{ObjectName, ResourceKind, kinds};
 
 wire! {
@@ -27,6 +29,18 @@ impl FleetTraffic {
     /// The one of the fleet.
     pub fn of(view: &View<Self>) -> Option<&Object<Self>> {
         view.get(&ObjectName::cluster(FLEET_TRAFFIC))
+    }
+
+    /// Whether members have yet to bring back to the hub what it had: it was built anew, or restored from a backup. What it lacks then
+    /// was not necessarily withdrawn. Before the view has answered this is not known where the fleet `directs` traffic, and assumed.
+    pub fn is_rebuilding(view: &View<Self>, directs: bool) -> bool {
+        if directs && !view.has_answered() {
+            return true;
+        }
+        // Without the kind, no agent decides when it is over.
+        let fleet = Self::of(view).filter(|_| !view.state().cannot_be_had());
+        // One without a phase is new, as that of a hub that was built anew.
+        fleet.is_some_and(|fleet| fleet.status.phase != Some(FleetTrafficPhase::Settled))
     }
 }
 
