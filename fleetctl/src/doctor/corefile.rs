@@ -212,8 +212,10 @@ impl<'a> Directive<'a> {
     }
 }
 
-/// The zone of a server's address such as `dns://clusterset.local.:53`; `None` for another protocol than plain DNS, and for a snippet.
+/// The zone of a server's address such as `dns://clusterset.local.:53`; `None` for another protocol than plain DNS, for a snippet, and
+/// for what is no name.
 fn zone_of(address: &str) -> Option<&str> {
+    let address = unquoted(address);
     if address.is_empty() || address.starts_with('(') {
         return None;
     }
@@ -223,7 +225,8 @@ fn zone_of(address: &str) -> Option<&str> {
         None => address,
     };
     let zone = address.rsplit_once(':').map_or(address, |(zone, _)| zone);
-    Some(zone.trim_end_matches('.'))
+    // A word in quotes may be anything, also what ends in another line.
+    Some(zone.trim_end_matches('.')).filter(|zone| !zone.contains(['"', '{', '}']))
 }
 
 /// The zones that a plugin serves: those that it names, or else those of its server.
@@ -233,7 +236,7 @@ fn zones<'a>(server: &Directive<'a>, plugin: &Directive<'a>) -> Vec<&'a str> {
 }
 
 fn is_clusterset(zone: &str) -> bool {
-    zone.trim_end_matches('.') == CLUSTERSET
+    unquoted(zone).trim_end_matches('.') == CLUSTERSET
 }
 
 /// Reads directives up to the brace that ends them, or to the end of the text. `open` are the braces around them.
@@ -293,7 +296,8 @@ fn words(text: &str) -> Words<'_> {
             }
             let end =
                 if rest.starts_with('"') { quoted(rest) } else { rest.find(char::is_whitespace) };
-            let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+            // Quotes that end in another line end this one.
+            let (word, after) = rest.split_at(end.unwrap_or_else(|| rest.trim_end().len()));
             let at = begin + line.len() - rest.len();
             words.push(Word { text: word, begin: at, line: number + 1 });
             rest = after;
@@ -301,6 +305,12 @@ fn words(text: &str) -> Words<'_> {
         begin += line.len();
     }
     words.into_iter().peekable()
+}
+
+/// A word without the quotes around it.
+fn unquoted(word: &str) -> &str {
+    let inside = word.strip_prefix('"').and_then(|word| word.strip_suffix('"'));
+    inside.unwrap_or(word)
 }
 
 /// Where a word in quotes ends.
@@ -380,6 +390,21 @@ mod tests {
         assert_eq!(flaws(only_cluster), [Flaw::NoServer]);
         let elsewhere = "tls://.:853 {\n kubernetes cluster.local\n}\n. {\n forward . 8.8.8.8\n}";
         assert_eq!(flaws(elsewhere), [Flaw::NoPlugin]);
+    }
+
+    /// Found by chance: what is no name was printed among the zones.
+    #[test]
+    fn quotes_are_no_part_of_a_zone() {
+        let text = "\"local:53\" \"a \\\" b {\n{\n \"kubernetes\"\n kubernetes\n}";
+        let expected = text.replace(
+            " kubernetes\n",
+            " kubernetes local clusterset.local {\n     multicluster clusterset.local\n }\n",
+        );
+        assert_eq!(mended(text), expected);
+        assert_eq!(flaws(&expected), []);
+        let quoted =
+            ". {\n kubernetes \"clusterset.local.\" {\n  multicluster \"clusterset.local\"\n }\n}";
+        assert_eq!(flaws(quoted), []);
     }
 
     #[test]
