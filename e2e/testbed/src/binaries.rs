@@ -173,6 +173,10 @@ fn build(go: &Path, program: &Program, folder: &Path, step: &str) -> Result<()> 
         // The module stands alone: neither a workspace around the cache nor flags of the user may change it.
         command.current_dir(&module).env("GOWORK", "off");
         command.env_remove("GOFLAGS").stdout(log).stderr(errors);
+        // These are for the programs that tests run: a build uses all processors, and collects garbage as Go does.
+        for of_tests in ["GOMAXPROCS", "GOGC", "GOMEMLIMIT"] {
+            command.env_remove(of_tests);
+        }
     })?;
     let mut said = begin;
     let status = loop {

@@ -1,6 +1,8 @@
 //! The admission policies of both charts.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use fleet_api::names::{SYSTEM_NAMESPACE, member_namespace};
@@ -13,8 +15,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
 use kube::{Api, Resource, ResourceExt};
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use super::admission::{DEADLINE, wait_refused};
 use super::apply::apply;
@@ -37,6 +41,9 @@ const KINDS: [&str; 4] = [
 /// Accounts of further hub agents that tests start.
 const REPLICAS: usize = 3;
 
+/// Made by the first that asks.
+type Rendered = Arc<OnceCell<Vec<Value>>>;
+
 /// The original's hub agent.
 pub const ORIGINAL_HUB_AGENT: &str =
     "system:serviceaccount:fleet-system:hub-net-controller-manager-sa";
@@ -45,12 +52,21 @@ pub const ORIGINAL_HUB_AGENT: &str =
 pub async fn render_member(values: &Value) -> Result<Vec<Value>> {
     let mut values = values.clone();
     values["config"] = json!({ "memberClusterName": "east", "hubURL": "https://hub.example.com" });
-    let place = (SYSTEM_NAMESPACE, "member-agent");
-    let objects = Helm::v4().await?.template(&chart("member-agent"), place, &values).await?;
-    let of_policies = |object: &Value| KINDS.iter().any(|kind| object["kind"] == *kind);
-    let policies: Vec<_> = objects.into_iter().filter(of_policies).collect();
-    ensure!(!policies.is_empty(), "the chart of the member agent has no policies");
-    Ok(policies)
+    rendered("member-agent", &values).await
+}
+
+/// The policies of a chart. Once for each process: every control plane gets one of a few sets, and Helm takes most of a second for one.
+async fn rendered(name: &str, values: &Value) -> Result<Vec<Value>> {
+    static KNOWN: Mutex<BTreeMap<String, Rendered>> = Mutex::new(BTreeMap::new());
+    let known = Arc::clone(KNOWN.lock().entry(format!("{name} {values}")).or_default());
+    let policies = known.get_or_try_init(async || {
+        let place = (SYSTEM_NAMESPACE, name);
+        let mut objects = Helm::v4().await?.template(&chart(name), place, values).await?;
+        objects.retain(|object| KINDS.iter().any(|kind| object["kind"] == *kind));
+        ensure!(!objects.is_empty(), "the chart {name} has no policies");
+        Ok(objects)
+    });
+    policies.await.cloned()
 }
 
 /// What each policy of the member agent refuses whatever the object is.
@@ -114,7 +130,7 @@ async fn install_member_with(
 
 /// The policies and flow schemas as a hub gets them whose chart has these values under `policies`.
 pub async fn render(policies: &Value) -> Result<Vec<Value>> {
-    render_all(&json!({ "policies": policies })).await
+    rendered("hub-agent", &json!({ "policies": policies })).await
 }
 
 /// The same of a hub that serves the API of multicluster.x-k8s.io, carries Pods between members and decides about traffic.
@@ -125,17 +141,7 @@ pub async fn render_multicluster(policies: &Value) -> Result<Vec<Value>> {
         "policies": policies, "multicluster": served, "virtualNodes": enabled, "traffic": enabled,
         "reachability": enabled,
     });
-    render_all(&values).await
-}
-
-async fn render_all(values: &Value) -> Result<Vec<Value>> {
-    let place = (SYSTEM_NAMESPACE, "hub-agent");
-    let objects = Helm::v4().await?.template(&chart("hub-agent"), place, values).await?;
-    let policies = objects.into_iter();
-    let policies: Vec<_> =
-        policies.filter(|object| KINDS.iter().any(|kind| object["kind"] == *kind)).collect();
-    ensure!(!policies.is_empty(), "the hub's chart has no policies");
-    Ok(policies)
+    rendered("hub-agent", &values).await
 }
 
 /// Installs policies and flow schemas as they come, which is strict, and waits until the policies are in force. `member` is one
