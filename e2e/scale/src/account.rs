@@ -10,7 +10,7 @@ use fleet_testbed::cluster::Cluster;
 use fleet_testbed::scrape::Scrape;
 use fleet_testbed::state::read_processes;
 use http::Request;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The programs of a control plane that every write goes through.
 const SERVERS: [&str; 2] = ["etcd", "kube-apiserver"];
@@ -33,7 +33,7 @@ pub(crate) struct Account {
 }
 
 /// Between two accounts.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Spent {
     pub(crate) seconds: f64,
     /// CPU seconds.

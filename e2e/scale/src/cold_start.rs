@@ -37,7 +37,7 @@ const STEADY: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
 
 /// One start.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ColdStart {
     pub(crate) services: usize,
     /// By kind, as the API server lists them.

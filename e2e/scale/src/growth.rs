@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use fleet_testbed::Testbed;
 use fleet_testbed::agents::{Agent, Agents};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::account::{Account, Spent};
@@ -25,7 +25,7 @@ const REST: Duration = Duration::from_secs(15);
 const PATIENCE: Duration = Duration::from_mins(5);
 
 /// A fleet of one size.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Point {
     pub(crate) members: usize,
     pub(crate) services: usize,

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use fleet_testbed::Testbed;
 use fleet_testbed::agents::Agents;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cold_start::{self, ColdStart, ENDPOINTS, IMPORTERS};
 use crate::growth::{self, PACE, Point};
@@ -23,7 +23,7 @@ const SLOWER: u32 = PACE / 5;
 const _: () = assert!(ALL_ENDPOINTS == 100_000 && IMPORTERS == 3);
 
 /// What such a fleet costs.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct LargeFleet {
     pub(crate) start: ColdStart,
     pub(crate) point: Point,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use fleet_testbed::Testbed;
 use fleet_testbed::agents::Agents;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::account::{Account, Spent};
@@ -26,7 +26,7 @@ const LIMIT: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// One rate.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Step {
     /// Changes per second that were asked for.
     #[serde(skip)]

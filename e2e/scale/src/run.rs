@@ -23,7 +23,7 @@ use crate::{large_fleet, solo, wire};
 #[derive(Debug, Parser)]
 #[command(name = "fleet-scale", version)]
 struct CommandLine {
-    /// Measure only these.
+    /// Measure only these. The others stay in the report as they are.
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Part>,
     /// Services of the large fleet, each with 20 exporters and 3 importers; half of them are measured first.
@@ -36,6 +36,9 @@ struct CommandLine {
     /// standard API; 0 leaves one out.
     #[arg(long, value_delimiter = ',', default_values_t = standard::SIZES)]
     standard_sizes: Vec<usize>,
+    /// What is measured, for the report.
+    #[arg(long)]
+    commit: Option<String>,
     /// Folder that the report goes to, with its plots.
     #[arg(long, default_value = "target/scale")]
     report: PathBuf,
@@ -73,7 +76,14 @@ pub async fn main() -> ExitCode {
 async fn run(command: &CommandLine) -> Result<()> {
     let begin = Instant::now();
     let wants = |part| command.only.is_empty() || command.only.contains(&part);
-    let mut report = Report::default();
+    let mut report =
+        if command.only.is_empty() { Report::default() } else { Report::read(&command.report)? };
+    if let Some(commit) = &command.commit {
+        let names = Part::value_variants().iter().filter(|part| wants(**part)).filter_map(|part| {
+            Some((part.to_possible_value()?.get_name().to_owned(), commit.clone()))
+        });
+        report.commits.extend(names);
+    }
     if wants(Part::Solo) {
         progress("One member agent among many slices");
         report.solo = Some(solo::measure().await?);

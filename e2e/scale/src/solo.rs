@@ -10,7 +10,7 @@ use fleet_testbed::wait::wait_for;
 use fleet_testbed::{Options, Testbed};
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::api::{DynamicObject, ListParams, PostParams};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -26,7 +26,7 @@ const REST: Duration = Duration::from_mins(1);
 const PATIENCE: Duration = Duration::from_mins(3);
 
 /// What was seen of it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Solo {
     pub(crate) slices: usize,
     pub(crate) exported: usize,

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use fleet_testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_testbed::multicluster::{MODE, SETTLE};
 use fleet_testbed::{Testbed, crds, rbac};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
 use crate::account::{Account, server_pids};
@@ -39,14 +39,14 @@ const REST_OF_WIDE: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_mins(15);
 
 /// What was measured.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Standard {
     pub(crate) rates: Option<Rates>,
     pub(crate) wide: Option<Wide>,
 }
 
 /// Rising rates of changes through each front end.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Rates {
     pub(crate) members: usize,
     /// Services of each front end.
@@ -58,7 +58,7 @@ pub(crate) struct Rates {
 }
 
 /// One Service that all members import.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Wide {
     pub(crate) members: usize,
     /// When the last member had each change, in milliseconds.

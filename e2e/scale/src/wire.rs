@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use fleet_testbed::Testbed;
 use fleet_testbed::agents::Agents;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::account::Account;
 use crate::growth::count;
@@ -18,7 +18,7 @@ const CHANGES: usize = 20;
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Per change of one endpoint.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Wire {
     pub(crate) endpoints: usize,
     /// Writes on the hub: one slice exported, one copied.

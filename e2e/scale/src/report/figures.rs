@@ -1,6 +1,8 @@
 //! The numbers, and what is computed from several of them.
 
-use serde::Serialize;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 
 use crate::cold_start::ColdStart;
 use crate::growth::{Point, count, exponent};
@@ -11,8 +13,11 @@ use crate::standard::Standard;
 use crate::wire::Wire;
 
 /// Everything that was measured.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Report {
+    /// The commit at which each part was measured last, by the part's name.
+    pub(crate) commits: BTreeMap<String, String>,
     pub(crate) solo: Option<Solo>,
     /// Resident bytes of a hub agent in an empty fleet.
     pub(crate) empty_rss: u64,
@@ -30,6 +35,12 @@ pub(crate) struct Report {
 pub(super) fn fit(points: &[Point], of: fn(&Point) -> f64) -> f64 {
     let points: Vec<_> = points.iter().map(|point| (count(point.members), of(point))).collect();
     exponent(&points)
+}
+
+/// The lowest load that was too much.
+pub(super) fn first_too_much(steps: &[Step]) -> Option<&Step> {
+    let too_much = steps.iter().filter(|step| !step.sustained);
+    too_much.min_by(|one, other| one.rate.total_cmp(&other.rate))
 }
 
 /// The highest load that was sustained.

@@ -1,5 +1,6 @@
 //! The page.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::figures::{Report, best, cells, fit, met};
@@ -33,7 +34,8 @@ pub(super) fn page(report: &Report) -> String {
     let mut page = HEAD.to_owned();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let profile = if cfg!(debug_assertions) { "debug build" } else { "release build" };
-    let _ = writeln!(page, "\n{cores} cores, {profile}, version {}.", env!("CARGO_PKG_VERSION"));
+    let version = env!("CARGO_PKG_VERSION");
+    let _ = writeln!(page, "\n{cores} cores, {profile}, version {version}{}.", commits(report));
     solo(report, &mut page);
     growth(report, &mut page);
     wire(report, &mut page);
@@ -44,6 +46,19 @@ pub(super) fn page(report: &Report) -> String {
         standard::section(found, &mut page);
     }
     page
+}
+
+/// One commit, or that of each part where they differ.
+fn commits(report: &Report) -> String {
+    let distinct: BTreeSet<&String> = report.commits.values().collect();
+    match distinct.first() {
+        None => String::new(),
+        Some(commit) if distinct.len() == 1 => format!(", commit {commit}"),
+        Some(_) => {
+            let each = report.commits.iter().map(|(part, commit)| format!("{part} at {commit}"));
+            format!(", {}", each.collect::<Vec<_>>().join(", "))
+        }
+    }
 }
 
 fn solo(report: &Report, page: &mut String) {

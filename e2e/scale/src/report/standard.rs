@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::figures::{best, cells, met};
-use crate::growth::mib;
+use super::figures::{best, cells, first_too_much, met};
+use super::plot::RATE_PLOTS;
+use crate::growth::{count, mib};
 use crate::load::Step;
 use crate::standard::{IMPORTERS, Rates, Standard, Wide};
 
@@ -60,6 +61,39 @@ fn of_rates(rates: &Rates, page: &mut String) {
         standard.rate,
         met(ratio >= MORE)
     );
+    for (front_end, steps) in [("copies", &rates.copying), ("the standard API", &rates.standard)] {
+        if let Some(step) = first_too_much(steps) {
+            let _ = writeln!(page, "\n{}", first_limit(front_end, step, rates.hub_millicores));
+        }
+    }
+    page.push('\n');
+    for (name, title, _) in RATE_PLOTS {
+        let _ = writeln!(page, "![{title}]({name})");
+    }
+}
+
+/// What a load that was too much has used up.
+fn first_limit(front_end: &str, step: &Step, millicores: Option<u64>) -> String {
+    let spent = step.spent;
+    let machine = std::thread::available_parallelism().map_or(1.0, |cores| count(cores.get()));
+    let of_hub = millicores.map_or(machine, cores);
+    let hub = (spent.servers + spent.hub_agent) / spent.seconds;
+    let all = hub + spent.members / spent.seconds;
+    let first = if hub / of_hub >= all / machine {
+        "the CPU of the hub, of which its API server and store need nearly all"
+    } else {
+        "this machine, which plays the members, too"
+    };
+    format!(
+        "Through {front_end}, {:.1} changes a second are too much: the hub uses {hub:.2} of its {of_hub:.1} cores, all together \
+         {all:.2} of {machine:.0}. The first limit is **{first}**.",
+        step.rate
+    )
+}
+
+/// Thousandths of a core as cores.
+fn cores(millicores: u64) -> f64 {
+    f64::from(u32::try_from(millicores).unwrap_or(u32::MAX)) / 1e3
 }
 
 fn share(millicores: Option<u64>) -> String {
@@ -68,9 +102,9 @@ fn share(millicores: Option<u64>) -> String {
             .to_owned();
     };
     format!(
-        "The API server, its store and the hub agent together may use {:.1} of a core: so the hub ends before the machine does, as \
-         it does where each member has a machine of its own.",
-        f64::from(u32::try_from(millicores).unwrap_or(u32::MAX)) / 1e3
+        "The API server, its store and the hub agent together may use {:.1} of a core: with more, the machine would end before the hub, \
+         which it does not where each member has a machine of its own.",
+        cores(millicores)
     )
 }
 
@@ -142,6 +176,14 @@ mod tests {
         assert!(text.contains("1500, 2000 ms (at most 2000 each time: met)"), "{text}");
         assert!(text.contains("1.10 writes on the hub (at most 1: met), 40 ms"), "{text}");
         assert!(text.contains("121 MiB at the peak (at most 120: **missed**)"), "{text}");
+        // 11 s of the 7.5 s that it may have in 15 s.
+        assert!(
+            text.contains(
+                "150.0 changes a second are too much: the hub uses 0.73 of its 0.5 cores"
+            ),
+            "{text}"
+        );
+        assert!(text.contains("The first limit is **the CPU of the hub"), "{text}");
         let text = page(vec![step(30.1, true)], vec![2001.0, 100.0], 2.0);
         assert_eq!(text.matches("**missed**").count(), 4, "{text}");
     }
