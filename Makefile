@@ -171,7 +171,7 @@ soak: ## Run all long tests, one after the other (hours); docs/soak.md keeps the
 	@status=0; for name in $(soaks); do $(MAKE) --no-print-directory $$name || status=$$?; done; exit $$status
 
 soak-nightly: ## Test what CI does once a day: whole clusters, the oldest kubectl, coverage; needs root
-soak-scale: ## Measure fleets of up to 1000 members, and 10 000 idle Services; docs/scale keeps it
+soak-scale: ## Measure fleets of up to 1000 members, and 10 000 idle Services, into docs/scale; needs root
 soak-nodes: ## Test traffic between Pods of whole clusters at full length; needs root
 soak-offload: ## Test Pods in other members and lost hubs with cuts and kills, and what-if at random
 soak-fuzz: ## Test hostile input, and random steps beside kube-controller-manager (STEPS=3000)

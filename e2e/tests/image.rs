@@ -174,9 +174,7 @@ fn hand_over(root: &Path, environment: &[(String, String)]) -> Result<()> {
 /// Makes a program that starts the image's, as its user, with `root` as its file system; in the emulator, which then is in it,
 /// too, if there is one.
 fn enclose(path: &Path, root: &Path, program: &str, architecture: &Architecture) -> Result<()> {
-    // Who is not root changes the file system in a user namespace of his own.
-    let enter =
-        if is_root()? { format!("chroot --userspec={USER}") } else { "unshare -r chroot".into() };
+    let enter = enter()?;
     let mut emulator = "";
     if let Some(from) = &architecture.emulator {
         emulator = "/emulator ";
@@ -187,6 +185,21 @@ fn enclose(path: &Path, root: &Path, program: &str, architecture: &Architecture)
     fs::write(path, format!("#!/bin/sh\n{start}\n"))?;
     fs::set_permissions(path, Permissions::from_mode(0o755))?;
     Ok(())
+}
+
+/// How the file system is changed: who is not root does so in a user namespace of his own.
+fn enter() -> Result<String> {
+    if is_root()? {
+        return Ok(format!("chroot --userspec={USER}"));
+    }
+    let tried = Command::new("unshare").args(["-r", "true"]).output().context("unshare")?;
+    ensure!(
+        tried.status.success(),
+        "images are started by root, or in user namespaces, which this machine refuses ({}); on Ubuntu: \
+         sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+        String::from_utf8_lossy(&tried.stderr).trim_end()
+    );
+    Ok("unshare -r chroot".to_owned())
 }
 
 fn is_root() -> Result<bool> {
