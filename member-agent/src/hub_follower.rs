@@ -25,9 +25,7 @@ pub(crate) fn notes(memory: &TrafficMemory, reached: &Reached) -> Notes {
         writes.hand_on().into_iter().chain(seen).collect()
     };
     Notes::new(write, move |noted| {
-        if let Some(noted) = noted.get(REACHED) {
-            earlier.take_over(ClusterId::Hub, noted);
-        }
+        earlier.take_over(ClusterId::Hub, noted.get(REACHED).map_or("", String::as_str));
         reads.take_over(noted);
     })
 }

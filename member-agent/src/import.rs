@@ -45,7 +45,7 @@ pub use system_namespace::SystemNamespaceError;
 
 use crate::Settings;
 use crate::measurement::{Measurement, Plan};
-use crate::other_hub::{self, OtherHub};
+use crate::other_hub::OtherHub;
 use crate::phase::Phase;
 use crate::snapshot::MemberSnapshot;
 use crate::traffic::{Ground, Recalled, Subject, concerned, conclude};
@@ -77,7 +77,7 @@ impl Controller for ImportController {
     }
 
     fn required(&self) -> SourceSet {
-        let sources: SourceSet = [
+        [
             MemberSnapshot::services(),
             MemberSnapshot::endpoint_slices(),
             MemberSnapshot::multi_cluster_services(),
@@ -90,9 +90,7 @@ impl Controller for ImportController {
             MemberSnapshot::node_addresses(),
         ]
         .into_iter()
-        .collect();
-        // A hub that was restored may show it in one of these alone: nothing is planned before all are known.
-        if self.settings.traffic.enabled { sources.union(other_hub::sources()) } else { sources }
+        .collect()
     }
 
     fn reads(&self) -> SourceSet {

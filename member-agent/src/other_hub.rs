@@ -219,8 +219,7 @@ pub(crate) fn is_in_doubt(snapshot: &MemberSnapshot) -> bool {
     snapshot.is_settling(of_hub.map(|source| source.id).collect())
 }
 
-/// What shows which time the hub is of.
-pub(crate) fn sources() -> SourceSet {
+fn sources() -> SourceSet {
     SourceSet::from([
         MemberSnapshot::slice_imports(),
         MemberSnapshot::internal_imports(),

@@ -277,8 +277,8 @@ impl TrafficMemory {
     pub(crate) fn before_it_went_back(&self, hub: Option<&str>, went_back: bool) -> Option<String> {
         let HubMemory { trusted, followed, .. } = &mut self.known.lock().hub;
         if went_back {
-            // A process that has just begun has trusted none yet.
-            return trusted.clone().or_else(|| followed.clone());
+            // A process that has just begun has trusted none yet, or the backup itself before it knew that it is one.
+            return later(trusted.as_deref(), followed.as_deref()).map(str::to_owned);
         }
         if let Some(hub) = hub {
             *trusted = Some(hub.to_owned());
@@ -376,6 +376,18 @@ impl TrafficMemory {
     }
 }
 
+/// The later of two incarnations of one hub. Of two hubs it is the one that was trusted.
+fn later<'a>(trusted: Option<&'a str>, followed: Option<&'a str>) -> Option<&'a str> {
+    let epoch = |hub: Option<&'a str>| {
+        let (hub, epoch) = hub?.rsplit_once('/')?;
+        Some((hub, epoch.parse::<i64>().ok()?))
+    };
+    match (epoch(trusted), epoch(followed)) {
+        (Some((one, before)), Some((other, after))) if one == other && after > before => followed,
+        _ => trusted.or(followed),
+    }
+}
+
 /// Records decisions on traffic, and everything else with another recorder.
 #[derive(Debug)]
 pub(crate) struct Remembering<R> {
@@ -443,5 +455,22 @@ mod tests {
         assert_eq!(memory.before_it_went_back(Some("hub/0"), true).as_deref(), Some("hub/1"));
         assert_eq!(memory.before_it_went_back(None, true).as_deref(), Some("hub/1"));
         assert_eq!(memory.before_it_went_back(Some("hub/2"), false), None);
+    }
+
+    /// A process may have seen the backup for a moment before it knew what its last one had followed.
+    #[test]
+    fn the_incarnation_of_a_backup_is_not_named() {
+        let cases = [
+            (Some("hub/0"), Some("hub/1"), Some("hub/1")),
+            (Some("hub/10"), Some("hub/9"), Some("hub/10")),
+            (Some("other/0"), Some("hub/1"), Some("other/0")),
+            (Some("hub/x"), Some("hub/1"), Some("hub/x")),
+            (None, Some("hub/1"), Some("hub/1")),
+            (Some("hub/1"), None, Some("hub/1")),
+            (None, None, None),
+        ];
+        for (trusted, followed, expected) in cases {
+            assert_eq!(later(trusted, followed), expected, "{trusted:?} {followed:?}");
+        }
     }
 }

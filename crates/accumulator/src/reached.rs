@@ -31,7 +31,7 @@ struct Known {
     sources: BTreeMap<(ClusterId, &'static str), Newest>,
     /// What was written or read last: a renewal that fails leaves an earlier note of this process itself.
     notes: VecDeque<String>,
-    /// Whether a note of another process was read.
+    /// Whether it was looked for a note, which was there or not.
     has_taken_over: bool,
 }
 
@@ -63,10 +63,11 @@ impl Reached {
         Some(note)
     }
 
-    /// Takes over what another process has handed on: the next list of each source that is begun from now on has to be newer. What is
+    /// Takes over what another process has handed on, nothing if it has not: the next list of each source that is begun from now on has to be newer. What is
     /// not understood, or about a source that is not watched, is left out.
     pub fn take_over(&self, cluster: ClusterId, note: &str) {
         let known = &mut *self.0.lock();
+        let is_first = !std::mem::replace(&mut known.has_taken_over, true);
         if !known.is_new(note) {
             return;
         }
@@ -74,12 +75,10 @@ impl Reached {
             let mut of_cluster = known.sources.iter().filter(|((of, _), _)| *of == cluster);
             of_cluster.find(|((_, source), _)| *source == name).map(|(_, newest)| newest)
         };
-        let is_first = !known.has_taken_over;
         let parts = note.split(NEXT).filter_map(|part| part.split_once(IS));
         for (newest, version) in parts.filter_map(|(name, version)| Some((mine(name)?, version))) {
             newest.take_over(version.into(), is_first);
         }
-        known.has_taken_over = true;
     }
 
     /// Whether sources of a cluster are to be listed anew, since one has shown a state that is older than what this process took over
@@ -123,22 +122,16 @@ struct Versions {
     reached: Option<ResourceVersion>,
     /// Before the server went back in time, as long as that counts: who begins meanwhile has to know.
     before: Option<ResourceVersion>,
-    earlier: Option<Earlier>,
-}
-
-/// What another process has reached.
-#[derive(Debug)]
-struct Earlier {
-    version: ResourceVersion,
-    /// When it was taken over: a list that was begun earlier may well be older.
-    since: Instant,
-    /// Whether this process had just begun, and has not listed anew because of that.
-    is_first: bool,
+    /// Of another process, and when it was taken over: a list that was begun earlier may well be older.
+    earlier: Option<(ResourceVersion, Instant)>,
+    /// What was taken over first, until it is reached or lists are asked for. What the other process has reached since then is no
+    /// measure: it works on, and may be ahead for a moment.
+    at_begin: Option<ResourceVersion>,
 }
 
 impl Versions {
     fn newest(&self) -> Option<&ResourceVersion> {
-        let earlier = self.earlier.as_ref().map(|earlier| &earlier.version);
+        let earlier = self.earlier.as_ref().map(|(version, _)| version);
         let all = [self.reached.as_ref(), self.before.as_ref(), earlier].into_iter().flatten();
         all.reduce(|newest, other| if is_before(newest, other) { other } else { newest })
     }
@@ -158,20 +151,20 @@ impl Newest {
     fn take_over(&self, version: ResourceVersion, is_first: bool) {
         let known = &mut *self.0.lock();
         let is_ahead = known.reached.as_ref().is_none_or(|reached| is_before(reached, &version));
-        let is_first = is_first || known.earlier.as_ref().is_some_and(|earlier| earlier.is_first);
-        known.earlier = is_ahead.then(|| Earlier { version, since: now(), is_first });
+        if is_first && is_ahead {
+            known.at_begin = Some(version.clone());
+        }
+        known.earlier = is_ahead.then(|| (version, now()));
     }
 
     fn is_behind(&self) -> bool {
         let known = self.0.lock();
-        let (Some(earlier), Some(reached)) = (&known.earlier, &known.reached) else { return false };
-        earlier.is_first && is_before(reached, &earlier.version)
+        let (Some(before), Some(reached)) = (&known.at_begin, &known.reached) else { return false };
+        is_before(reached, before)
     }
 
     fn is_listed_anew(&self) {
-        if let Some(earlier) = &mut self.0.lock().earlier {
-            earlier.is_first = false;
-        }
+        self.0.lock().at_begin = None;
     }
 
     /// Whether a version is older.
@@ -182,9 +175,8 @@ impl Newest {
     /// The same for a list that was begun at `begun`, which may be older than what another process has handed on, too.
     pub(crate) fn is_after_list(&self, version: &ResourceVersion, begun: Instant) -> bool {
         let known = self.0.lock();
-        let earlier = known.earlier.as_ref().filter(|earlier| begun >= earlier.since);
-        earlier.is_some_and(|earlier| is_before(version, &earlier.version))
-            || known.is_after(version)
+        let earlier = known.earlier.as_ref().filter(|(_, since)| begun >= *since);
+        earlier.is_some_and(|(earlier, _)| is_before(version, earlier)) || known.is_after(version)
     }
 
     /// Takes note of a version, unless it is older.
@@ -193,13 +185,12 @@ impl Newest {
         if !known.is_after(version) {
             known.reached = Some(version.clone());
         }
-        // One that is reached without going back shows nothing any more.
-        known.earlier.take_if(|earlier| version.is_at_least(&earlier.version) == Some(true));
+        known.at_begin.take_if(|before| version.is_at_least(before) == Some(true));
     }
 
     /// The same of a list that was begun at `begun`: what another process has handed on before that is reached, too.
     pub(crate) fn reaches_list(&self, version: &ResourceVersion, begun: Instant) {
-        self.0.lock().earlier.take_if(|earlier| begun >= earlier.since);
+        self.0.lock().earlier.take_if(|(_, since)| begun >= *since);
         self.reaches(version);
     }
 
@@ -207,7 +198,7 @@ impl Newest {
     pub(crate) fn goes_back(&self, version: &ResourceVersion) {
         let known = &mut *self.0.lock();
         let before = known.newest().cloned();
-        *known = Versions { reached: Some(version.clone()), before, earlier: None };
+        *known = Versions { reached: Some(version.clone()), before, ..Versions::default() };
     }
 
     /// That it went back counts no more.
@@ -301,12 +292,20 @@ mod tests {
         reached.take_over(ClusterId::Hub, "services=2000");
         assert!(!asks());
 
+        // A list that takes long is newer than the first note, and older than the last one.
         let (reached, newest) = services();
         reached.take_over(ClusterId::Hub, "services=1000");
-        newest.reaches_list(&"1000".into(), begun);
         reached.take_over(ClusterId::Hub, "services=2000");
+        newest.reaches_list(&"1000".into(), begun);
         assert!(!reached.asks_for_lists(ClusterId::Hub), "what it took over at its begin is there");
         assert!(!reached.asks_for_lists(ClusterId::Local));
+
+        // It has begun where none had worked before.
+        let (reached, newest) = services();
+        reached.take_over(ClusterId::Hub, "");
+        newest.reaches_list(&"10".into(), begun);
+        reached.take_over(ClusterId::Hub, "services=20");
+        assert!(!reached.asks_for_lists(ClusterId::Hub));
     }
 
     /// The last note counts, and none that this process itself has written.

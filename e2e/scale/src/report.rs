@@ -20,7 +20,10 @@ impl Report {
     pub(crate) fn read(folder: &Path) -> Result<Self> {
         let file = folder.join(NUMBERS);
         match std::fs::read(&file) {
-            Ok(json) => serde_json::from_slice(&json).with_context(|| file.display().to_string()),
+            Ok(json) => {
+                let numbers = serde_json::from_slice(&json);
+                Ok(Self::of(numbers.with_context(|| file.display().to_string())?))
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(error).with_context(|| file.display().to_string()),
         }

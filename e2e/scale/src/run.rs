@@ -78,11 +78,11 @@ async fn run(command: &CommandLine) -> Result<()> {
     let wants = |part| command.only.is_empty() || command.only.contains(&part);
     let mut report =
         if command.only.is_empty() { Report::default() } else { Report::read(&command.report)? };
-    if let Some(commit) = &command.commit {
-        let names = Part::value_variants().iter().filter(|part| wants(**part)).filter_map(|part| {
-            Some((part.to_possible_value()?.get_name().to_owned(), commit.clone()))
-        });
-        report.commits.extend(names);
+    let measured = Part::value_variants().iter().filter(|part| wants(**part));
+    for name in measured.filter_map(Part::to_possible_value) {
+        report.commits.remove(name.get_name());
+        let commit = command.commit.clone();
+        report.commits.extend(commit.map(|commit| (name.get_name().to_owned(), commit)));
     }
     if wants(Part::Solo) {
         progress("One member agent among many slices");
@@ -104,7 +104,8 @@ async fn run(command: &CommandLine) -> Result<()> {
         testbed.explain(result).await?;
     }
     if wants(Part::Standard) {
-        report.standard = Some(serve_standard(&command.standard_sizes).await?);
+        let known = report.standard.take().unwrap_or_default();
+        report.standard = Some(serve_standard(&command.standard_sizes, known).await?);
     }
     report.write(&command.report)?;
     let seconds = begin.elapsed().as_secs();
@@ -144,6 +145,7 @@ async fn start_cold(command: &CommandLine, testbed: &Testbed, report: &mut Repor
     progress("100 members join");
     members.grow(testbed, MEMBERS).await?;
     let half = command.services / 2;
+    report.cold_starts.clear();
     for (from, to) in [(0, half), (half, command.services)] {
         progress(&format!("{} Services are exported and imported", to - from));
         cold_start::fill(&mut members, from..to, EXPORTERS).await?;
@@ -161,8 +163,7 @@ async fn measure_large_fleet(testbed: &Testbed, report: &mut Report) -> Result<(
     members.stop().await
 }
 
-async fn serve_standard(sizes: &[usize]) -> Result<Standard> {
-    let mut found = Standard::default();
+async fn serve_standard(sizes: &[usize], mut found: Standard) -> Result<Standard> {
     if let Some(&size) = sizes.first().filter(|size| **size > 0) {
         progress("A rising rate of changes through copies, then through the standard API");
         let testbed = hub().await?;

@@ -185,14 +185,13 @@ impl<'a> Corefile<'a> {
 impl<'a> Directive<'a> {
     fn option(&self, name: &str) -> Option<&Self> {
         let block = self.block.as_ref()?;
-        block
-            .directives
-            .iter()
-            .find(|directive| directive.words.first().is_some_and(|word| word.text == name))
+        block.directives.iter().find(|directive| {
+            directive.words.first().is_some_and(|word| unquoted(word.text) == name)
+        })
     }
 
     fn arguments(&self) -> impl Iterator<Item = &'a str> {
-        self.words.iter().skip(1).map(|word| word.text)
+        self.words.iter().skip(1).map(|word| unquoted(word.text))
     }
 
     /// The zones of a server; `.` is all.
@@ -226,7 +225,8 @@ fn zone_of(address: &str) -> Option<&str> {
     };
     let zone = address.rsplit_once(':').map_or(address, |(zone, _)| zone);
     // A word in quotes may be anything, also what ends in another line.
-    Some(zone.trim_end_matches('.')).filter(|zone| !zone.contains(['"', '{', '}']))
+    let is_name = |zone: &&str| !zone.contains(['"', '#']) && !zone.contains(char::is_whitespace);
+    Some(zone.trim_end_matches('.')).filter(is_name)
 }
 
 /// The zones that a plugin serves: those that it names, or else those of its server.
@@ -395,10 +395,10 @@ mod tests {
     /// Found by chance: what is no name was printed among the zones.
     #[test]
     fn quotes_are_no_part_of_a_zone() {
-        let text = "\"local:53\" \"a \\\" b {\n{\n \"kubernetes\"\n kubernetes\n}";
+        let text = "\"local:53\" \"#x\" {$DOMAIN}:53 \"a \\\" b {\n{\n \"kubernetes\"\n}";
         let expected = text.replace(
-            " kubernetes\n",
-            " kubernetes local clusterset.local {\n     multicluster clusterset.local\n }\n",
+            "\"kubernetes\"\n",
+            "\"kubernetes\" local {$DOMAIN} clusterset.local {\n     multicluster clusterset.local\n }\n",
         );
         assert_eq!(mended(text), expected);
         assert_eq!(flaws(&expected), []);
