@@ -58,7 +58,7 @@ lint: ## Check format, lints, generated files, dependencies, scripts; changes no
 test: ## Run all tests, unit to scenario, the latter on real control planes
 	@.ci/need rust control-plane endpointslice-oracle otlp-receiver helm kubectl
 	$(tests) build --workspace --all-targets --locked
-	@echo 'Each program of tests reports at its end, the scenarios first: 12 to 18 minutes'
+	@echo 'Each program of tests reports at its end, the scenarios first: 12 to 30 minutes'
 	@$(MAKE) --no-print-directory --jobs=5 --keep-going --output-sync=target test-others test-servers
 
 # By name: with a package, cargo would choose other features and build all again.
