@@ -31,7 +31,7 @@ struct Known {
     sources: BTreeMap<(ClusterId, &'static str), Newest>,
     /// What was written or read last: a renewal that fails leaves an earlier note of this process itself.
     notes: VecDeque<String>,
-    /// Whether it was looked for a note, which was there or not.
+    /// Whether this process has looked for a note, and found one or not.
     has_taken_over: bool,
 }
 
@@ -63,8 +63,8 @@ impl Reached {
         Some(note)
     }
 
-    /// Takes over what another process has handed on, nothing if it has not: the next list of each source that is begun from now on has to be newer. What is
-    /// not understood, or about a source that is not watched, is left out.
+    /// Takes over what another process has handed on, nothing if it has not: the next list of each source that is begun from now on
+    /// has to be newer. What is not understood, or about a source that is not watched, is left out.
     pub fn take_over(&self, cluster: ClusterId, note: &str) {
         let known = &mut *self.0.lock();
         let is_first = !std::mem::replace(&mut known.has_taken_over, true);
@@ -89,7 +89,7 @@ impl Reached {
         let of_cluster = || known.sources.iter().filter(|((of, _), _)| *of == cluster);
         let is_behind = of_cluster().any(|(_, newest)| newest.is_behind());
         for (_, newest) in of_cluster().filter(|_| is_behind) {
-            newest.is_listed_anew();
+            newest.lists_anew();
         }
         is_behind
     }
@@ -163,7 +163,7 @@ impl Newest {
         is_before(reached, before)
     }
 
-    fn is_listed_anew(&self) {
+    fn lists_anew(&self) {
         self.0.lock().at_begin = None;
     }
 

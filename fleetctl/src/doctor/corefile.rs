@@ -150,7 +150,7 @@ impl<'a> Corefile<'a> {
 
     /// Whether it brings in other files or snippets, which are not seen here.
     pub fn imports(&self) -> bool {
-        let named = |directive: &Directive<'_>| directive.words[0].text == IMPORT;
+        let named = |directive: &Directive<'_>| directive.name() == IMPORT;
         self.servers.iter().any(|server| named(server) || server.option(IMPORT).is_some())
     }
 
@@ -184,10 +184,12 @@ impl<'a> Corefile<'a> {
 
 impl<'a> Directive<'a> {
     fn option(&self, name: &str) -> Option<&Self> {
-        let block = self.block.as_ref()?;
-        block.directives.iter().find(|directive| {
-            directive.words.first().is_some_and(|word| unquoted(word.text) == name)
-        })
+        self.block.as_ref()?.directives.iter().find(|directive| directive.name() == name)
+    }
+
+    /// Its first word; there is always one.
+    fn name(&self) -> &'a str {
+        unquoted(self.words[0].text)
     }
 
     fn arguments(&self) -> impl Iterator<Item = &'a str> {
@@ -236,7 +238,7 @@ fn zones<'a>(server: &Directive<'a>, plugin: &Directive<'a>) -> Vec<&'a str> {
 }
 
 fn is_clusterset(zone: &str) -> bool {
-    unquoted(zone).trim_end_matches('.') == CLUSTERSET
+    zone.trim_end_matches('.') == CLUSTERSET
 }
 
 /// Reads directives up to the brace that ends them, or to the end of the text. `open` are the braces around them.

@@ -79,10 +79,12 @@ fn first_limit(front_end: &str, step: &Step, millicores: Option<u64>) -> String 
     let of_hub = millicores.map_or(machine, cores);
     let hub = (spent.servers + spent.hub_agent) / spent.seconds;
     let all = hub + spent.members / spent.seconds;
-    let first = if hub / of_hub >= all / machine {
-        "the CPU of the hub, of which its API server and store need nearly all"
-    } else {
+    let first = if hub / of_hub < all / machine {
         "this machine, which plays the members, too"
+    } else if spent.servers < spent.hub_agent {
+        "the CPU of the hub agent"
+    } else {
+        "the CPU of the hub's API server and its store"
     };
     format!(
         "Through {front_end}, {:.1} changes a second are too much: the hub uses {hub:.2} of its {of_hub:.1} cores, all together \
