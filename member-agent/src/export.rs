@@ -26,7 +26,7 @@ use jiff::Timestamp;
 pub use complete::is_complete;
 pub use decision::ExportDecision;
 pub use keys::Key;
-use state::ServiceState;
+use state::{ServiceState, is_hub_rebuilt};
 
 use crate::Settings;
 use crate::executing::Executing;
@@ -70,7 +70,14 @@ impl Controller for ExportController {
         let standard = self.settings.multicluster.is_watched();
         let standard = if standard { intent::sources() } else { SourceSet::EMPTY };
         let executing = Executing::sources(&self.settings);
+        let traffic = self.settings.traffic.enabled;
+        let rebuilt = if traffic {
+            SourceSet::from([MemberSnapshot::fleet_traffics()])
+        } else {
+            SourceSet::EMPTY
+        };
         let all = self.required().union(Phase::sources()).union(standard).union(executing);
+        let all = all.union(rebuilt);
         all.with(MemberSnapshot::schema())
     }
 
@@ -86,7 +93,9 @@ impl Controller for ExportController {
         let circumstances = |snapshot| Circumstances::of(&self.settings, snapshot);
         let executing = |snapshot| Executing::of(&self.settings, snapshot);
         let executing_changed = executing(old) != executing(new);
-        if schema_changed || executing_changed || circumstances(old) != circumstances(new) {
+        let is_rebuilt = |snapshot| is_hub_rebuilt(&self.settings, snapshot);
+        let is_moved = schema_changed || executing_changed || is_rebuilt(old) != is_rebuilt(new);
+        if is_moved || circumstances(old) != circumstances(new) {
             keys::affected(&MemberSnapshot::default(), new, keys);
         }
     }

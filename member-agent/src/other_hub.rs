@@ -181,13 +181,6 @@ pub(crate) fn shown<'a>(
     Some((present, is_settled))
 }
 
-/// Whether the hub waits for what its members have yet to bring back, as far as this process knows: it has just gone back in its history,
-/// or its agent has not decided that it is over.
-pub(crate) fn is_rebuilt(settings: &Settings, snapshot: &MemberSnapshot) -> bool {
-    let fleets = &snapshot.fleet_traffics;
-    went_back(snapshot) || FleetTraffic::is_rebuilding(fleets, settings.traffic.enabled)
-}
-
 /// Whether the hub shows what it has.
 fn speaks(snapshot: &MemberSnapshot) -> bool {
     let states = [

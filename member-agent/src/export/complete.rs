@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use fleet_accumulator::{ClusterId, Object, Snapshot as _, SourceInfo, SourceSet};
+use fleet_accumulator::{ClusterId, Snapshot as _, SourceInfo, SourceSet};
 use fleet_api::{conditions, kinds, names};
 use fleet_model::hub_schema::carries;
-use fleet_model::objects::Service;
-use fleet_plan::conditions::find;
 use jiff::Timestamp;
 
 use super::internal;
@@ -29,7 +27,7 @@ pub fn is_complete(
     are_trusted(snapshot)
         && snapshot.service_exports.iter().all(|export| {
             let state = ServiceState::of(settings, &export.name, snapshot, now);
-            state.exported().is_none_or(|service| is_there(&state, service, &refused))
+            state.exported().is_none() || is_there(&state, &refused)
         })
 }
 
@@ -56,7 +54,7 @@ fn are_trusted(snapshot: &MemberSnapshot) -> bool {
         && is_hub_seen
 }
 
-fn is_there(state: &ServiceState<'_>, service: &Object<Service>, refused: &Refused) -> bool {
+fn is_there(state: &ServiceState<'_>, refused: &Refused) -> bool {
     if internal::rejection(state).is_some() {
         return true;
     }
@@ -64,12 +62,10 @@ fn is_there(state: &ServiceState<'_>, service: &Object<Service>, refused: &Refus
         let names = names::internal_export_candidates(state.name).map(|name| state.on_hub(&name));
         return refused.any(kinds::INTERNAL_SERVICE_EXPORT, names);
     }
-    let conflict = state
-        .current(service)
-        .and_then(|current| find(&current.object.conditions, conditions::CONFLICT));
-    match conflict.map(|conflict| conflict.status.as_str()) {
-        Some(conditions::TRUE) => true,
-        Some(conditions::FALSE) => are_slices_there(state, refused),
+    let Some((_, conflict)) = internal::conflict(state) else { return false };
+    match conflict.status.as_str() {
+        conditions::TRUE => !internal::is_superseded(state, conflict),
+        conditions::FALSE => are_slices_there(state, refused),
         _ => false,
     }
 }

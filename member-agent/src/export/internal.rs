@@ -14,9 +14,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::json;
 
 use super::stamp;
-use super::state::ServiceState;
+use super::state::{ServiceState, is_hub_rebuilt};
 use crate::measurement::{Measurement, Plan};
-use crate::other_hub;
 
 /// The hub's decision on an exported Service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +55,7 @@ pub(super) fn sync(
         }
     }
     match find(&current.conditions, conditions::CONFLICT) {
+        Some(conflict) if is_superseded(state, conflict) => HubDecision::Undecided,
         Some(conflict) if conflict.status == conditions::FALSE => HubDecision::Accepted,
         Some(conflict) if conflict.status == conditions::TRUE => HubDecision::Refused,
         _ => HubDecision::Undecided,
@@ -148,10 +148,22 @@ fn was_accepted(state: &ServiceState<'_>) -> Option<bool> {
     }
 }
 
-/// Whether the hub has yet to learn which decision the ServiceExport shows: it is being rebuilt, and lacks the export, or has not decided
-/// on it again. Without that decision it could not know which of two exports was in use.
+/// Whether a hub that is being rebuilt does not accept what it had accepted, as the ServiceExport shows: a backup has a conflict that has
+/// ended since, with an export that its member has yet to withdraw again. A conflict that is new counts once the hub is complete.
+pub(super) fn is_superseded(state: &ServiceState<'_>, conflict: &Condition) -> bool {
+    conflict.status != conditions::FALSE
+        && was_accepted(state) == Some(true)
+        && rejection(state).is_none()
+        && is_hub_rebuilt(state.settings, state.snapshot)
+}
+
+/// Whether the hub has yet to learn which decision the ServiceExport shows: it is being rebuilt, and lacks the export, has not decided
+/// on it again, or has an earlier decision. Without it the hub could not know which of two exports was in use.
 pub(super) fn is_remembered(state: &ServiceState<'_>) -> bool {
-    let is_rebuilt = other_hub::is_rebuilt(state.settings, state.snapshot);
+    if let Some((_, conflict)) = conflict(state) {
+        return is_superseded(state, conflict);
+    }
+    let is_rebuilt = is_hub_rebuilt(state.settings, state.snapshot);
     let service = state.exported().filter(|_| is_rebuilt && is_decided(state));
     let Some(service) = service else { return false };
     match state.current(service) {
@@ -159,6 +171,8 @@ pub(super) fn is_remembered(state: &ServiceState<'_>) -> bool {
             current.meta.annotation(annotations::ACCEPTED_BEFORE).is_some()
                 && rejection(state).is_none()
         }
+        // That of an earlier Service becomes that of this one.
+        None if state.restored().is_some() => true,
         None => state.internal_exports.is_empty() && !is_crowded_out(state),
     }
 }

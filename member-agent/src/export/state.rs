@@ -3,6 +3,7 @@
 use fleet_accumulator::{Object, Snapshot as _, SourceSet};
 use fleet_api::ObjectName;
 use fleet_model::hub_schema::HubSchema;
+use fleet_model::objects::traffic::FleetTraffic;
 use fleet_model::objects::{
     EndpointSlice, EndpointSliceExport, InternalServiceExport, Service, ServiceExport, SliceIndex,
     by_age,
@@ -16,6 +17,15 @@ use crate::phase::Phase;
 use crate::slicing;
 use crate::snapshot::MemberSnapshot;
 use crate::{Identity, Settings};
+
+/// Whether the hub waits for what its members have yet to bring back, as far as this process knows: what it has of exports has just gone
+/// back in its history, or its agent has not decided that it is over.
+pub(super) fn is_hub_rebuilt(settings: &Settings, snapshot: &MemberSnapshot) -> bool {
+    let exports =
+        SourceSet::from([MemberSnapshot::internal_exports(), MemberSnapshot::slice_exports()]);
+    snapshot.is_settling(exports)
+        || FleetTraffic::is_rebuilding(&snapshot.fleet_traffics, settings.traffic.enabled)
+}
 
 /// Everything the export of one Service depends on.
 #[derive(Debug)]

@@ -46,11 +46,8 @@ pub(super) fn write(
 ) -> bool {
     let others = || [Some(valid(state, export)), on_network(state, export)];
     let conflict = conflict(state, export, hub);
-    let (conflict, overdue) = if hub.is_none() && internal::is_remembered(state) {
-        (None, conflict)
-    } else {
-        (conflict, None)
-    };
+    let (conflict, overdue) =
+        if internal::is_remembered(state) { (None, conflict) } else { (conflict, None) };
     if overdue.is_some()
         && let Some((step, events)) = change(state, export, others().into_iter().chain([overdue]))
     {

@@ -83,6 +83,26 @@ fn epochs_are_ten_minutes_apart() {
     assert_eq!(epochs, [1, 601, 1201]);
 }
 
+/// Members have published to the epoch that the first restore began, and what they published is lost again.
+#[test]
+fn a_hub_that_is_restored_twice_is_being_rebuilt_before_the_next_epoch() {
+    let mut history = History::default();
+    let mut stored = stored(0, FleetTrafficPhase::Settled);
+    let mut next = |second: u32, went_back: bool| {
+        let (epoch, phase) =
+            history.next(&stored, went_back, None, |epoch| Some(epoch > 0), second * SECOND);
+        (stored.epoch, stored.phase) = (epoch, phase);
+        (epoch, phase == Some(FleetTrafficPhase::Rebuilding))
+    };
+    assert_eq!(next(1, true), (1, false), "all have published at once");
+    assert_eq!(next(60, false), (1, false));
+    for second in 100..400 {
+        assert_eq!(next(second, second < 160), (1, true), "{second}");
+    }
+    assert_eq!(next(400, false), (1, false));
+    assert_eq!(next(601, false), (2, false));
+}
+
 /// The process that takes over goes on with what is stored.
 #[test]
 fn rebuilding_outlives_a_restart() {

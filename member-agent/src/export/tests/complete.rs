@@ -8,7 +8,7 @@ use super::world::{World, backing, on_hub, slice};
 use crate::export::is_complete;
 use crate::hub_answers::HubAnswers;
 
-fn is_there(world: &World) -> bool {
+pub(super) fn is_there(world: &World) -> bool {
     is_there_after(world, &HubAnswers::default())
 }
 

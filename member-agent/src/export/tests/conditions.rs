@@ -6,9 +6,12 @@ use fleet_accumulator::ClusterId;
 use fleet_api::traffic::FLEET_TRAFFIC;
 use fleet_api::{ObjectName, annotations, events, kinds};
 use fleet_model_server::ModelServer;
+use fleet_plan::affected_keys;
 use serde_json::{Value, json};
 
+use super::complete::is_there;
 use super::world::{World, backing, on_hub, pair, shop};
+use crate::export::{ExportController, Key};
 
 /// MISE-2: no verdict yet. The user reads "unknown", and no sample is taken.
 #[test]
@@ -81,6 +84,33 @@ fn a_decision_stays_until_a_rebuilt_hub_has_decided_again() {
             assert_eq!(remembered[annotations::ACCEPTED_BEFORE], json!(accepted));
         }
     }
+}
+
+/// A backup has a conflict with an export that was withdrawn since: until the hub is complete importers keep what they have of this one.
+#[test]
+fn a_conflict_of_a_backup_takes_nothing_away() {
+    let mut world = World::exported();
+    let (accepted, copies) = (world.whole_condition("Conflict"), world.copies());
+    let fleet = ObjectName::cluster(FLEET_TRAFFIC);
+    world.hub.create(kinds::FLEET_TRAFFIC, &fleet, json!({ "spec": {} })).unwrap();
+    world.judge("True");
+    world.settle();
+    assert_eq!(world.whole_condition("Conflict"), accepted);
+    assert_eq!(world.copies(), copies);
+    assert!(!is_there(&world), "importers may not forget it yet");
+    let later: Vec<_> = world.plan().debounced.iter().map(|later| later.delay).collect();
+    assert_eq!(later, [Duration::from_mins(5)], "the conflict may be a new one");
+
+    let before = world.snapshot();
+    let settled = |fleet: &mut Value| fleet["status"] = json!({ "phase": "Settled" });
+    world.hub.edit(kinds::FLEET_TRAFFIC, &fleet, settled).unwrap();
+    let controller = ExportController { settings: world.settings.clone() };
+    let keys = affected_keys(&controller, &before, &world.snapshot());
+    assert!(keys.contains(&Key::Service(shop())), "{keys:?}");
+    world.settle();
+    assert_eq!(world.condition("Conflict"), pair("True", "ConflictFound"));
+    assert!(world.copies().is_empty());
+    assert!(is_there(&world));
 }
 
 /// A decision that the hub has taken back is none.

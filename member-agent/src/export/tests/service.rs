@@ -1,5 +1,7 @@
 //! Which Services reach the hub, and what of them.
 
+use std::time::Duration;
+
 use fleet_api::{ObjectName, events, finalizers, kinds};
 use serde_json::{Value, json};
 
@@ -203,6 +205,8 @@ fn on_a_restored_hub_the_export_of_an_earlier_service_is_kept() {
     snapshot.internal_exports = snapshot.internal_exports.settling(true);
     let plan = plan(&world.settings, &shop(), &snapshot, world.own.now());
     assert!(plan.steps.iter().all(|step| step.action.verb() != "delete"), "{plan:#?}");
+    let later: Vec<_> = plan.debounced.iter().map(|later| later.delay).collect();
+    assert_eq!(later, [Duration::from_mins(5)], "that it was accepted is remembered until then");
     world.execute(&plan);
     world.settle();
     let uid = world.uid(kinds::SERVICE, &shop());
