@@ -2,6 +2,7 @@
 
 use fleet_accumulator::Uid;
 use fleet_api::ObjectName;
+use fleet_model::incarnation::Incarnation;
 
 use crate::snapshot::HubSnapshot;
 
@@ -15,5 +16,5 @@ pub(crate) fn cluster(snapshot: &HubSnapshot) -> Option<&Uid> {
 
 /// The incarnation as written on the wire.
 pub(crate) fn of(cluster: &Uid, epoch: i64) -> String {
-    format!("{cluster}/{epoch}")
+    Incarnation { cluster: &cluster.to_string(), epoch }.to_string()
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use fleet_accumulator::View;
 use fleet_api::traffic::{DRAINS, FOLLOWED};
+use fleet_model::incarnation::Incarnation;
 use fleet_model::objects::traffic::MemberTraffic;
 use fleet_plan::Event;
 use fleet_runtime::clock::BootClock;
@@ -378,12 +379,9 @@ impl TrafficMemory {
 
 /// The later of two incarnations of one hub. Of two hubs it is the one that was trusted.
 fn later<'a>(trusted: Option<&'a str>, followed: Option<&'a str>) -> Option<&'a str> {
-    let epoch = |hub: Option<&'a str>| {
-        let (hub, epoch) = hub?.rsplit_once('/')?;
-        Some((hub, epoch.parse::<i64>().ok()?))
-    };
-    match (epoch(trusted), epoch(followed)) {
-        (Some((one, before)), Some((other, after))) if one == other && after > before => followed,
+    let [before, after] = [trusted, followed].map(|hub| hub.and_then(Incarnation::parse));
+    match (before, after) {
+        (Some(before), Some(after)) if after.is_after(before) => followed,
         _ => trusted.or(followed),
     }
 }

@@ -17,6 +17,7 @@
 //! - [`namespaces`]: whether objects can be created in a namespace.
 //! - [`owners`]: which agent a ServiceImport belongs to.
 //! - [`selection`]: which Services select which objects.
+//! - [`incarnation`]: which hub answers, and since which restart of its history.
 //! - [`hub_schema`]: which of our additions to the original's kinds a hub serves.
 //! - [`reference`]: references between objects and which Service they name.
 //!
@@ -29,6 +30,7 @@ pub mod denied_namespaces;
 pub mod endpoints;
 pub mod events;
 pub mod hub_schema;
+pub mod incarnation;
 pub mod limits;
 pub mod multicluster;
 pub mod namespaces;

@@ -6,6 +6,7 @@ use fleet_api::conditions::{ACCEPTED, FALSE, TRUE, standard};
 use fleet_api::multicluster::ClusterReportStatus;
 use fleet_api::names::member_of_namespace;
 use fleet_api::{ObjectName, events};
+use fleet_model::incarnation::Incarnation;
 use fleet_model::multicluster::mode::Mode;
 use fleet_model::objects::ClusterReport;
 use fleet_model::objects::traffic::FleetTraffic;
@@ -48,10 +49,8 @@ pub(super) fn plan(
 /// answered, so that the loss of that object is not taken for that of the hub.
 fn incarnation(hub: &Uid, report: &ClusterReport, snapshot: &HubSnapshot) -> String {
     let fleet = FleetTraffic::of(&snapshot.fleet_traffics);
-    let answered = report.incarnation.as_deref().and_then(|answered| {
-        let epoch = answered.strip_prefix(&hub.to_string())?.strip_prefix('/')?;
-        epoch.parse().ok()
-    });
+    let answered = report.incarnation.as_deref().and_then(Incarnation::parse);
+    let answered = answered.and_then(|answered| answered.epoch_of(&hub.to_string()));
     let epoch = fleet.map(|fleet| fleet.status.epoch).or(answered).unwrap_or_default();
     incarnation::of(hub, epoch)
 }

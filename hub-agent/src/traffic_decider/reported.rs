@@ -1,5 +1,7 @@
 use std::collections::BTreeSet;
 
+use fleet_model::incarnation::Incarnation;
+
 use super::subject::Subject;
 use crate::incarnation;
 use crate::snapshot::HubSnapshot;
@@ -19,12 +21,12 @@ pub(super) fn reported(
     stored_epoch: i64,
     snapshot: &HubSnapshot,
 ) -> Option<i64> {
-    let hub = format!("{}/", incarnation::cluster(snapshot)?);
+    let hub = incarnation::cluster(snapshot)?.to_string();
     let renew = members.iter().filter(|subject| renew.contains(&**subject.name));
     let leases = renew.filter_map(Subject::lease).filter(|lease| lease.published.is_some());
     let leases: Vec<_> = leases.collect();
     let epochs = leases.iter().filter_map(|lease| {
-        let epoch = lease.went_back.as_deref()?.strip_prefix(&*hub)?.parse().ok()?;
+        let epoch = Incarnation::parse(lease.went_back.as_deref()?)?.epoch_of(&hub)?;
         (stored_epoch..=stored_epoch.saturating_add(MOST_MISSED)).contains(&epoch).then_some(epoch)
     });
     let mut epochs: Vec<i64> = epochs.collect();
