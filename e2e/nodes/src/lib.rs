@@ -14,6 +14,7 @@ pub mod balanced;
 pub mod crossing;
 pub mod dns;
 pub mod dns_address;
+pub mod limits;
 pub mod load;
 pub mod lookup;
 pub mod network;

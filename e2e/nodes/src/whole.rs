@@ -13,6 +13,7 @@ use futures::future::try_join_all;
 use serde_json::Value;
 
 use crate::dns::{self, Zones};
+use crate::limits;
 use crate::network::Network;
 use crate::node::{Node, ProxyMode};
 use crate::pods::Shell;
@@ -43,6 +44,7 @@ impl WholeFleet {
         }
         let programs = tokio::task::spawn_blocking(Programs::ensure).await??;
         tokio::task::spawn_blocking(fleet_testbed::binaries::Binaries::ensure).await??;
+        limits::raise()?;
         let begin = Instant::now();
         let network_run = Arc::new(RunDir::create(&format!("nodes-{}", std::process::id()))?);
         let mut network = Network::claim()?;
