@@ -1,14 +1,12 @@
 //! Setting up objects the way `kubectl apply --server-side` does: repeatable, on new and on existing clusters.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result};
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use serde_json::Value;
 
-use crate::wait::wait_for;
+use crate::wait::{TAKEN_UP, wait_for};
 
 const MANAGER: &str = "fleet-testbed";
 
@@ -26,7 +24,7 @@ pub async fn apply(client: &Client, manifest: Value) -> Result<()> {
     let name = object.metadata.name.clone().context("the manifest has no name")?;
     let what = format!("{} {name} applied", kind.kind);
     let params = PatchParams::apply(MANAGER).force();
-    wait_for(&what, Duration::from_secs(20), async || {
+    wait_for(&what, TAKEN_UP, async || {
         match api.patch(&name, &params, &Patch::Apply(&object)).await {
             Ok(_) => Ok(Some(())),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),

@@ -1,7 +1,6 @@
 //! Installing the fleet's CRDs from the charts.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use futures::future::try_join_all;
@@ -9,7 +8,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
 
-use crate::wait::wait_until;
+use crate::wait::{TAKEN_UP, wait_until};
 
 /// The folders, relative to `charts/`, whose CRDs a hub needs.
 pub const HUB: [&str; 2] = ["hub-agent/files/crds", "hub-agent/files/membership-crds"];
@@ -82,7 +81,7 @@ async fn install_one(client: &Client, definition: &CustomResourceDefinition) -> 
     api.patch(name, &params, &Patch::Apply(definition))
         .await
         .with_context(|| format!("install the CRD {name}"))?;
-    wait_until(&format!("CRD {name} established"), Duration::from_secs(20), async || {
+    wait_until(&format!("CRD {name} established"), TAKEN_UP, async || {
         let status = api.get(name).await?.status.unwrap_or_default();
         let conditions = status.conditions.unwrap_or_default();
         Ok(conditions

@@ -57,6 +57,7 @@ pub mod scrape;
 pub mod state;
 pub mod stop;
 mod testbed;
+pub mod timing;
 mod token;
 pub mod traffic;
 pub mod versions;

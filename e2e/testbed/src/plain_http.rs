@@ -10,7 +10,8 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 
-const TIMEOUT: Duration = Duration::from_secs(10);
+/// Within one of them a browser starts, on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// GET; returns status code and body.
 pub async fn get(url: &str) -> Result<(u16, String)> {

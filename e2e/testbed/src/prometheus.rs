@@ -115,6 +115,12 @@ impl Prometheus {
         Ok(serde_json::from_value(self.ask("label/__name__/values").await?)?)
     }
 
+    /// Whether an agent did not answer a scrape in the last ten seconds, as where it gets no processor.
+    pub async fn missed_scrapes(&self) -> Result<bool> {
+        let lowest = self.ask("query?query=min(min_over_time(up%5B10s%5D))").await?;
+        Ok(lowest["result"][0]["value"][1].as_str().context("a value of up")? != "1")
+    }
+
     async fn ask(&self, what: &str) -> Result<Value> {
         let (status, text) = plain_http::get(&format!("{}/{what}", self.url)).await?;
         ensure!(status == 200, "{what}: {status} {text}");

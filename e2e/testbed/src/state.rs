@@ -178,6 +178,8 @@ impl Drop for RunDir {
             let kept = keep_logs(&self.path);
             eprintln!("Logs of the failed testbed are in {}", kept.display());
         }
+        // Another start would take a folder for a leftover of which half is gone.
+        let _lock = self.path.parent().map(lock);
         // What stays is cleaned by the next start.
         let _ = fs::remove_dir_all(&self.path);
     }

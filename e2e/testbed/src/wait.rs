@@ -10,6 +10,9 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 /// A pause is as long as the last look took, up to this: many looks are programs, and what is waited for needs the processors, too.
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
+/// For what an API server takes up by itself, as a definition: seconds, on a busy machine too.
+pub const TAKEN_UP: Duration = Duration::from_mins(1);
+
 /// Looks again and again until `look` finds something, and returns that.
 ///
 /// `look` answers `Ok(None)` for "not yet". An error is remembered and taken as "not yet" too, since servers may be

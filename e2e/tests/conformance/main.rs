@@ -28,6 +28,8 @@ use transcript::Transcript;
 const SEQUENCES: usize = 150;
 /// Sequences that are sent at the same time; each has a namespace of its own.
 const SIDE_BY_SIDE: usize = 4;
+/// Sequences between two looks at what the watches show: seconds.
+const LOOK_AFTER: usize = 25;
 
 /// The same ones every time.
 fn sequences() -> Vec<Vec<Operation>> {
@@ -41,15 +43,19 @@ async fn the_model_answers_like_an_api_server() {
     let testbed = Testbed::start(Options::members(0).without_audit()).await.unwrap();
     events::are_counted_not_repeated(testbed.hub()).await.unwrap();
     tables::show_what_a_person_asks(testbed.hub()).await.unwrap();
-    let real = Real::connect(testbed.hub()).await.unwrap();
+    let mut real = Real::connect(testbed.hub()).await.unwrap();
     let sequences = sequences();
-    let played =
-        futures::stream::iter(sequences.iter().enumerate()).map(async |(number, sequence)| {
+    let numbered: Vec<_> = sequences.iter().enumerate().collect();
+    let mut answers = Vec::new();
+    for part in numbered.chunks(LOOK_AFTER) {
+        let played = futures::stream::iter(part).map(async |(number, sequence)| {
             let namespace = format!("sequence-{number}");
             real.play(&namespace, sequence).await.unwrap()
         });
-    let answers: Vec<_> = played.buffered(SIDE_BY_SIDE).collect().await;
-    let mut versions = real.versions().await.unwrap();
+        answers.extend(played.buffered(SIDE_BY_SIDE).collect::<Vec<_>>().await);
+        real.look().await.unwrap();
+    }
+    let mut versions = real.versions();
     let mut real = Vec::new();
     for (number, answers) in answers.into_iter().enumerate() {
         let versions = versions.remove(&format!("sequence-{number}")).unwrap_or_default();

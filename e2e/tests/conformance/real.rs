@@ -21,15 +21,18 @@ use crate::kinds::{KINDS, content};
 use crate::operations::Operation;
 use crate::transcript::{Change, Versions, normal};
 
-/// Namespace of the objects that are made last: a watch that shows them has shown everything.
+/// Begin of the names of namespaces whose objects are made last: a watch that shows them has shown everything before.
 const LAST: &str = "last";
 const DEADLINE: Duration = Duration::from_mins(2);
 
-/// A real API server, and the versions from which its watches start.
+/// A real API server, and what its watches have shown of each namespace.
 pub(super) struct Real {
     client: Client,
     writer: Writer,
+    /// The versions up to which they have.
     begin: BTreeMap<ResourceKind, String>,
+    shown: BTreeMap<String, Versions>,
+    looks: usize,
 }
 
 impl Real {
@@ -44,7 +47,7 @@ impl Real {
             let list = api(client.clone(), kind, None).list(&ListParams::default()).await?;
             begin.insert(kind, list.metadata.resource_version.context("a list has a version")?);
         }
-        Ok(Self { client, writer, begin })
+        Ok(Self { client, writer, begin, shown: BTreeMap::new(), looks: 0 })
     }
 
     /// Plays a sequence in a new namespace, and returns the answers.
@@ -82,25 +85,34 @@ impl Real {
         }
     }
 
-    /// What the watches show of each namespace, once all sequences are played.
-    pub(super) async fn versions(&self) -> Result<BTreeMap<String, Versions>> {
-        join::namespace(&self.client, LAST).await?;
-        let mut all: BTreeMap<String, Versions> = BTreeMap::new();
+    /// What the watches have shown of each namespace.
+    pub(super) fn versions(self) -> BTreeMap<String, Versions> {
+        self.shown
+    }
+
+    /// Reads what the watches show of all that was played since the last look. An API server keeps what they begin from for a minute
+    /// only, so this is due before that is over.
+    pub(super) async fn look(&mut self) -> Result<()> {
+        self.looks += 1;
+        let last = format!("{LAST}-{}", self.looks);
+        join::namespace(&self.client, &last).await?;
         for kind in KINDS {
             let mut object = content(kind, 0);
             object["metadata"] = serde_json::json!({ "name": LAST });
             object["apiVersion"] = kind.api_version().into();
             object["kind"] = kind.kind.into();
             let object = serde_json::from_value(object)?;
-            let home = api(self.client.clone(), kind, Some(LAST));
+            let home = api(self.client.clone(), kind, Some(&last));
             home.create(&PostParams::default(), &object).await?;
-            let shown = tokio::time::timeout(DEADLINE, self.watch(kind, &mut all)).await;
-            shown.with_context(|| format!("the watch of {}", kind.plural))??;
+            let shown = tokio::time::timeout(DEADLINE, self.watch(kind, &last)).await;
+            let version = shown.with_context(|| format!("the watch of {}", kind.plural))??;
+            self.begin.insert(kind, version);
         }
-        Ok(all)
+        Ok(())
     }
 
-    async fn watch(&self, kind: ResourceKind, all: &mut BTreeMap<String, Versions>) -> Result<()> {
+    /// Follows the watch of a kind until it shows the object of the last namespace, and returns its version.
+    async fn watch(&mut self, kind: ResourceKind, last: &str) -> Result<String> {
         let everywhere = api(self.client.clone(), kind, None);
         let mut events =
             everywhere.watch(&WatchParams::default(), &self.begin[&kind]).await?.boxed();
@@ -114,11 +126,11 @@ impl Real {
             };
             let namespace = object.metadata.namespace.clone().unwrap_or_default();
             let name = object.metadata.name.clone().unwrap_or_default();
-            if namespace == LAST {
-                return Ok(());
+            if namespace == last {
+                return object.metadata.resource_version.context("an object has a version");
             }
             let value = serde_json::to_value(&object)?;
-            let versions = all.entry(namespace).or_default();
+            let versions = self.shown.entry(namespace).or_default();
             let changes = versions.entry((kind.kind, name)).or_default();
             changes.push(change(normal(kind.kind, &value)));
         }

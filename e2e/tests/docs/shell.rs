@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use tokio::process::{ChildStdin, Command};
 
 /// Above what any block waits for by itself.
-const DEADLINE: Duration = Duration::from_mins(3);
+const DEADLINE: Duration = Duration::from_mins(10);
 
 /// What is before every script: whatever a block leaves running ends when this process closes the other end of its
 /// standard input, or ends itself, in any way.

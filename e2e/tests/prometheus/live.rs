@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use fleet_runtime::clock::Clock;
@@ -69,15 +69,22 @@ fn impatient(agent: &str) -> String {
 
 /// Every rule is evaluated again and again on the agents' real metrics.
 async fn a_healthy_fleet_is_quiet(prometheus: &Prometheus) -> Result<()> {
-    // Before the first scrape it looks as if there were no agents.
-    fires(prometheus, &[]).await?;
-    let until = Clock::system().now() + SignedDuration::from_secs(3);
-    let what = "the rules are evaluated for three seconds more";
-    wait_until(what, DEADLINE, async || Ok(prometheus.evaluated().await? > until)).await?;
-    let (pending, firing) =
-        (prometheus.alerts("pending").await?, prometheus.alerts("firing").await?);
-    ensure!(pending.is_empty() && firing.is_empty(), "{pending:?} {firing:?}");
-    Ok(())
+    let begin = Instant::now();
+    loop {
+        // Before the first scrape it looks as if there were no agents.
+        fires(prometheus, &[]).await?;
+        let until = Clock::system().now() + SignedDuration::from_secs(3);
+        let what = "the rules are evaluated for three seconds more";
+        wait_until(what, DEADLINE, async || Ok(prometheus.evaluated().await? > until)).await?;
+        let (pending, firing) =
+            (prometheus.alerts("pending").await?, prometheus.alerts("firing").await?);
+        if pending.is_empty() && firing.is_empty() {
+            return Ok(());
+        }
+        // A busy machine lets an agent answer late, which is what an alert is about.
+        let excused = prometheus.missed_scrapes().await? && begin.elapsed() < DEADLINE;
+        ensure!(excused, "{pending:?} {firing:?}");
+    }
 }
 
 /// Nothing is measured that `docs/metrics.md` does not know.

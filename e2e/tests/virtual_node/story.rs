@@ -8,6 +8,7 @@ use fleet_api::kinds;
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::objects::{edit, find};
 use fleet_testbed::played_node::{PlayedNode, remote};
+use fleet_testbed::timing::promised;
 use fleet_testbed::virtual_node::{agree, decide, node_of, offer};
 use fleet_testbed::wait::wait_until;
 use fleet_testbed::{Testbed, apply::apply};
@@ -126,7 +127,7 @@ async fn a_node_that_is_deleted_is_made_again(
     nodes.delete(node, &DeleteParams::default()).await?;
     let new = ready_node(east, node, Some(&old)).await?;
     lease_of(east, node, &new).await?;
-    ensure!(begun.elapsed() < Duration::from_secs(30), "it took {:?}", begun.elapsed());
+    promised("another Node", begun.elapsed(), Duration::from_secs(30))?;
     ensure!(before == all().await?, "the Pods stay");
     Ok(())
 }
@@ -196,7 +197,7 @@ async fn what_admission_there_refuses_says_so(
         Ok(status(east, "barred").await?["reason"] == "RefusedByExecutor")
     })
     .await?;
-    ensure!(begun.elapsed() < Duration::from_secs(5), "it took {:?}", begun.elapsed());
+    promised("what admission refuses says so", begun.elapsed(), Duration::from_secs(5))?;
     let shown = status(east, "barred").await?;
     let words = shown["message"].as_str().unwrap_or_default();
     ensure!(words.contains("this image is barred here"), "{shown}");
@@ -226,7 +227,7 @@ async fn what_exceeds_the_offer_says_so(east: &Cluster, west: &Cluster, node: &s
         Ok(status(east, "much").await?["reason"] == "QuotaExceeded")
     })
     .await?;
-    ensure!(begun.elapsed() < Duration::from_secs(5), "it took {:?}", begun.elapsed());
+    promised("what exceeds the offer says so", begun.elapsed(), Duration::from_secs(5))?;
     let events: Api<Event> = Api::namespaced(east.client(), SHOP);
     wait_until("an Event says it, too", DEADLINE, async || {
         let fields = ListParams::default().fields("involvedObject.name=much");
@@ -273,7 +274,5 @@ async fn what_is_scaled_to_none_leaves_nothing(
     })
     .await;
     result.with_context(|| format!("{left:?}"))?;
-    eprintln!("nothing is left after {:?}", begun.elapsed());
-    ensure!(begun.elapsed() < Duration::from_secs(7), "it took {:?}", begun.elapsed());
-    Ok(())
+    promised("nothing is left", begun.elapsed(), Duration::from_secs(7))
 }

@@ -12,6 +12,7 @@ use fleet_testbed::exchange::{imported_slices, wait_gone, wait_imported};
 use fleet_testbed::observer::Observer;
 use fleet_testbed::rbac;
 use fleet_testbed::scrape::Scrape;
+use fleet_testbed::timing::promised;
 use fleet_testbed::wait::wait_until;
 use futures::future::try_join_all;
 use k8s_openapi::api::rbac::v1::RoleBinding;
@@ -49,10 +50,7 @@ async fn crossings<'a>(stage: &'a Stage, namespace: &str) -> Result<Vec<Crossing
 async fn arrive(what: &str, crossings: &[Crossing<'_>]) -> Result<()> {
     let begin = Instant::now();
     try_join_all(crossings.iter().map(Crossing::arrived)).await.with_context(|| what.to_owned())?;
-    let took = begin.elapsed();
-    eprintln!("{what}: caught up after {:.1} s", took.as_secs_f64());
-    ensure!(took < BACK_WITHIN, "{what}: it took {took:?}");
-    Ok(())
+    promised(what, begin.elapsed(), BACK_WITHIN)
 }
 
 async fn end(stage: &Stage, namespace: &str, crossings: Vec<Crossing<'_>>) -> Result<()> {
