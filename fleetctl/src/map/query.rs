@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use fleet_api::ObjectName;
+use http::Uri;
 use serde::Deserialize;
 
 /// Longest value of a field that counts.
@@ -134,6 +135,11 @@ impl WhatIf {
 }
 
 impl Query {
+    /// The state that an address has, as the server reads it; `None` where its fields cannot be.
+    pub fn read(address: &Uri) -> Option<Self> {
+        axum::extract::Query::<Fields>::try_from_uri(address).ok().map(|fields| fields.0.into())
+    }
+
     /// The fields with their values, of those that are set.
     pub fn fields(&self) -> Vec<(&'static str, String)> {
         let mut fields = Vec::new();
@@ -188,8 +194,7 @@ mod tests {
 
     fn read(href: &str) -> Query {
         let query = href.strip_prefix("./?").unwrap();
-        let uri: http::Uri = format!("http://a/?{query}").parse().unwrap();
-        axum::extract::Query::<Fields>::try_from_uri(&uri).unwrap().0.into()
+        Query::read(&format!("http://a/?{query}").parse().unwrap()).unwrap()
     }
 
     fn full() -> Query {

@@ -1,5 +1,5 @@
 //! Whatever others have written is read: texts, names, tokens, certificates and requests for them, kubeconfigs, objects of every
-//! kind, answers of API servers, configurations of CoreDNS, notes, and recordings, as hostile as chance makes them. Each file asks of one kind of input what has to hold for any of it.
+//! kind, answers of API servers, configurations of CoreDNS and kube-proxy, addresses of the map, notes, and recordings, as hostile as chance makes them. Each file asks of one kind of input what has to hold for any of it.
 //!
 //! Without variables few cases run, always the same. `FLEET_FUZZ_SECONDS=60` tries new ones for so long in each test. What once
 //! failed is in `corpus/`, and is tried first.
@@ -11,6 +11,7 @@
     reason = "clippy takes only #[test] functions for tests"
 )]
 
+mod addresses;
 mod agents;
 mod answers;
 mod certificates;
@@ -24,6 +25,7 @@ mod names;
 mod notes;
 mod objects;
 mod pods;
+mod proxies;
 mod recordings;
 mod requests;
 mod runner;

@@ -59,14 +59,21 @@ pub(in crate::doctor) fn policies(policies: &[Value], bindings: &[Value]) -> Vec
 pub(in crate::doctor) fn proxy(daemon_set: &Value, config: Option<&Value>) -> Proxy {
     let mut images = containers(daemon_set).filter_map(|it| it["image"].as_str());
     let config = config.and_then(|it| text(&it["data"]["config.conf"])).unwrap_or_default();
-    let config: Value = serde_saphyr::from_str(&config).unwrap_or_default();
-    Proxy {
-        mode: text(&config["mode"]).filter(|mode| !mode.is_empty()),
-        version: images.find(|image| image.contains("kube-proxy")).and_then(minor),
+    Proxy::read(images.find(|image| image.contains("kube-proxy")), &config)
+}
+
+impl Proxy {
+    /// What its image, such as `registry:5000/kube-proxy:v1.34.1-eks@sha256:...`, and its configuration in YAML say.
+    pub fn read(image: Option<&str>, config: &str) -> Self {
+        let config: Value = serde_saphyr::from_str(config).unwrap_or_default();
+        Self {
+            mode: text(&config["mode"]).filter(|mode| !mode.is_empty()),
+            version: image.and_then(minor),
+        }
     }
 }
 
-/// Major and minor in the tag of an image, such as `registry:5000/kube-proxy:v1.34.1-eks@sha256:...`.
+/// Major and minor in the tag of an image.
 fn minor(image: &str) -> Option<(u64, u64)> {
     let image = image.split_once('@').map_or(image, |(image, _)| image);
     let (_, tag) = image.rsplit_once(':')?;
