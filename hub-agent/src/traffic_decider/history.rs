@@ -2,8 +2,9 @@ use std::time::Duration;
 
 use fleet_api::traffic::{FleetTrafficPhase, FleetTrafficStatus};
 
-/// Shortest time between two new epochs.
-const BETWEEN_EPOCHS: Duration = Duration::from_mins(10);
+/// Shortest time between two new epochs: as long as a hub counts as one that went back lately. Between a second restore and its epoch
+/// members would believe what was published before that.
+const BETWEEN_EPOCHS: Duration = Duration::from_mins(1);
 /// How long members have to publish to a new incarnation of the hub.
 const REBUILDING_FOR: Duration = Duration::from_mins(5);
 
@@ -13,8 +14,8 @@ pub(super) struct History {
     /// The highest epoch that this process knows: a restored backup has an earlier one.
     highest: i64,
     went_back: bool,
-    /// Since when an epoch has to begin: the hub went back, again perhaps.
-    due: Option<Duration>,
+    /// Whether an epoch has to begin.
+    due: bool,
     raised: Option<Duration>,
     /// The epoch whose rebuilding this process sees, and since when.
     rebuilding_since: Option<(i64, Duration)>,
@@ -34,12 +35,10 @@ impl History {
     ) -> (i64, Option<FleetTrafficPhase>) {
         self.highest = self.highest.max(stored.epoch).max(reported.unwrap_or_default());
         let went_back = went_back || reported.is_some();
-        if went_back && !std::mem::replace(&mut self.went_back, went_back) {
-            self.due = Some(now);
-        }
+        self.due |= went_back && !std::mem::replace(&mut self.went_back, went_back);
         self.went_back = went_back;
-        if self.due.is_some() && self.raised.is_none_or(|raised| now >= raised + BETWEEN_EPOCHS) {
-            self.due = None;
+        if self.due && self.raised.is_none_or(|raised| now >= raised + BETWEEN_EPOCHS) {
+            self.due = false;
             self.raised = Some(now);
             self.highest = self.highest.saturating_add(1);
             self.rebuilding_since = Some((self.highest, now));
@@ -61,12 +60,9 @@ impl History {
         }
         let is_over = |since: Duration| now >= since + REBUILDING_FOR || complete != Some(false);
         self.rebuilding_since = self.rebuilding_since.filter(|(_, since)| !is_over(*since));
-        // Until the epoch that is due may begin, what members have published to the present one may be what the hub has lost since.
-        let is_due = self.due.is_some_and(|since| now < since + REBUILDING_FOR);
-        let phase = if is_due || self.rebuilding_since.is_some() {
-            FleetTrafficPhase::Rebuilding
-        } else {
-            FleetTrafficPhase::Settled
+        let phase = match self.rebuilding_since {
+            Some(_) => FleetTrafficPhase::Rebuilding,
+            None => FleetTrafficPhase::Settled,
         };
         (self.highest, Some(phase))
     }
