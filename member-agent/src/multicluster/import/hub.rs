@@ -82,6 +82,12 @@ impl<'a> Hub<'a> {
         names_of_word(service).find(|name| resolved.get(name).is_none())
     }
 
+    /// What a slice of a cluster would be called, if it were there although this agent has not seen it.
+    pub(super) fn unseen_slice(self, cluster: &str, name: &str) -> Option<ObjectName> {
+        let on_hub = ObjectName::new(names::member_namespace(cluster), name);
+        self.snapshot.fleet_slices.get(&on_hub).is_none().then_some(on_hub)
+    }
+
     /// Whether there is a slice of this name of a cluster that this agent cannot read.
     pub(super) fn cannot_read_slice(self, cluster: &str, name: &str) -> bool {
         let on_hub = ObjectName::new(names::member_namespace(cluster), name);

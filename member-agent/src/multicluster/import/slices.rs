@@ -15,8 +15,9 @@ use std::time::Duration;
 
 use fleet_accumulator::Object;
 use fleet_model::objects::ManagedSlice;
+use fleet_model::objects::multicluster::FleetSlice;
 use fleet_model::reference;
-use fleet_model::steps::{LOCAL, to_json};
+use fleet_model::steps::{HUB, LOCAL, to_json};
 use fleet_plan::{Account, Action, Step, StepId, Trace};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
@@ -50,7 +51,10 @@ pub(super) fn sync(
     let (going, kept): (Vec<_>, Vec<_>) = left.copied().partition(|slice| {
         !outcome.kept.contains(&*slice.name.name) && goes(state, bound, slice, &outcome)
     });
-    plan.steps.extend(going.into_iter().filter_map(delete));
+    for slice in going {
+        let absent = absent(state, bound, slice, &outcome).map(|step| plan.push(step));
+        plan.steps.extend(delete(slice).map(|step| step.after(absent)));
+    }
     let waiting = direct(state, bound, &kept, &mut outcome, plan);
     let turns = outcome.wanted.iter().any(|(name, wanted)| {
         let current = state.imported_as(name).map(|current| &current.slice);
@@ -152,6 +156,23 @@ fn goes(
     let listed = is_listed(state, bound.target, cluster);
     let fate = slice_fate(bound.trust(state), listed, Source::Absent, state.may_remove(cluster));
     fate == SliceFate::Remove
+}
+
+/// Where a slice goes only because the hub lacks it: the question whether its API server has none, either. What a watch has missed
+/// since the hub was rebuilt stays unknown until its next list.
+fn absent(
+    state: &ServiceState<'_>,
+    bound: Bound<'_>,
+    slice: &Object<ManagedSlice>,
+    outcome: &Outcome,
+) -> Option<Step> {
+    let cluster = source::cluster(&slice.slice)?;
+    let is_ours = cluster == state.cluster() || outcome.removed.contains(&*slice.name.name);
+    if is_ours || !is_listed(state, bound.target, cluster) {
+        return None;
+    }
+    let unseen = state.hub?.unseen_slice(cluster, &slice.name.name)?;
+    Some(HUB.confirm_absent::<FleetSlice>(unseen).urgent())
 }
 
 /// Whether the hub lists a cluster among the exporters. If it states nothing about the Service, the import shows it.

@@ -329,6 +329,24 @@ fn what_the_hub_has_all_the_same_keeps_the_import() {
     assert!(world.import().is_some());
 }
 
+/// A watch may miss a slice that its exporter has brought back to a hub that was rebuilt.
+#[test]
+fn a_slice_that_the_hub_has_all_the_same_stays() {
+    let mut world = World::imported();
+    world.rebuild_hub();
+    world.resolve(&["b"]);
+    world.publish("b", "other-uid/0");
+    let plan = world.plan();
+    assert!(plan.steps.iter().any(|step| step.action.verb() == "delete"), "{plan:#?}");
+    world.export_slice("b", "web-1", &["10.1.0.1"]);
+    let refused = world.execute(&plan);
+    assert_eq!(refused.len(), 1, "that it is absent: {refused:?}");
+    assert_eq!(world.slices().len(), 1);
+    world.settle();
+    world.rest();
+    assert_eq!(world.slices().len(), 1);
+}
+
 /// An operator confirms by deleting: what the hub does not know is not made again.
 #[test]
 fn what_a_user_deletes_comes_back_only_if_the_hub_knows_it() {
