@@ -60,7 +60,7 @@ impl Count {
         self.judge(expected, |writes| writes.len() == expected)
     }
 
-    /// The same after an exchange that was so slow that the status said so meanwhile: statuses may have been written more than once.
+    /// The same after an exchange that was so slow that its status had that meanwhile: statuses may have been written more than once.
     fn expect_slow(&mut self, expected: usize) -> Result<()> {
         self.judge(expected, |writes| {
             let statuses = || writes.iter().filter(|(_, one)| one.resource.ends_with("/status"));

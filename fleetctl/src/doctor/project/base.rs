@@ -63,7 +63,7 @@ pub(in crate::doctor) fn proxy(daemon_set: &Value, config: Option<&Value>) -> Pr
 }
 
 impl Proxy {
-    /// What its image, such as `registry:5000/kube-proxy:v1.34.1-eks@sha256:...`, and its configuration in YAML say.
+    /// What its image, such as `registry:5000/kube-proxy:v1.34.1-eks@sha256:...`, and its configuration in YAML have.
     pub fn read(image: Option<&str>, config: &str) -> Self {
         let config: Value = serde_saphyr::from_str(config).unwrap_or_default();
         Self {
