@@ -11,7 +11,7 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 
 /// Within one of them a browser starts, on a busy machine.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// GET; returns status code and body.
 pub async fn get(url: &str) -> Result<(u16, String)> {
