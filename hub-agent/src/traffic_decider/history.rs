@@ -5,6 +5,9 @@ use fleet_api::traffic::{FleetTrafficPhase, FleetTrafficStatus};
 /// Shortest time between two new epochs: as long as a hub counts as one that went back lately. Between a second restore and its epoch
 /// members would believe what was published before that.
 const BETWEEN_EPOCHS: Duration = Duration::from_mins(1);
+/// The same of a hub that goes back again and again, for which each wait is twice the last: members can publish nothing within a
+/// minute, and it would be rebuilt for ever.
+const BETWEEN_EPOCHS_AT_MOST: Duration = Duration::from_mins(10);
 /// How long members have to publish to a new incarnation of the hub.
 const REBUILDING_FOR: Duration = Duration::from_mins(5);
 
@@ -16,12 +19,19 @@ pub(super) struct History {
     went_back: bool,
     /// Whether an epoch has to begin.
     due: bool,
-    raised: Option<Duration>,
+    /// When the last one began, and how long the next has to wait from then.
+    raised: Option<(Duration, Duration)>,
     /// The epoch whose rebuilding this process sees, and since when.
     rebuilding_since: Option<(i64, Duration)>,
 }
 
 impl History {
+    /// How long an epoch that begins now lasts at least: longer each time, until there was none for a while.
+    fn next_wait(&self, now: Duration) -> Duration {
+        let again = self.raised.filter(|(raised, _)| now < *raised + 2 * BETWEEN_EPOCHS_AT_MOST);
+        again.map_or(BETWEEN_EPOCHS, |(_, wait)| (2 * wait).min(BETWEEN_EPOCHS_AT_MOST))
+    }
+
     /// The epoch and phase that are to be stored; no phase before a hub has members. `went_back` is whether versions of the API
     /// server went back lately, `reported` the epoch that members have seen before they did, `complete` whether all members have
     /// published to the incarnation of an epoch, and `None` where there are none.
@@ -37,9 +47,9 @@ impl History {
         let went_back = went_back || reported.is_some();
         self.due |= went_back && !std::mem::replace(&mut self.went_back, went_back);
         self.went_back = went_back;
-        if self.due && self.raised.is_none_or(|raised| now >= raised + BETWEEN_EPOCHS) {
+        if self.due && self.raised.is_none_or(|(raised, wait)| now >= raised + wait) {
             self.due = false;
-            self.raised = Some(now);
+            self.raised = Some((now, self.next_wait(now)));
             self.highest = self.highest.saturating_add(1);
             self.rebuilding_since = Some((self.highest, now));
         }

@@ -66,11 +66,11 @@ fn it_is_over_when_all_have_published() {
 }
 
 #[test]
-fn epochs_are_a_minute_apart() {
+fn epochs_are_further_apart_each_time() {
     let mut history = History::default();
     let mut stored = stored(0, FleetTrafficPhase::Settled);
     let mut epochs = Vec::new();
-    for second in 1..130 {
+    for second in 1..2200 {
         // It goes back again and again.
         let went_back = second % 20 < 10;
         let (epoch, phase) =
@@ -80,7 +80,23 @@ fn epochs_are_a_minute_apart() {
         }
         (stored.epoch, stored.phase) = (epoch, phase);
     }
-    assert_eq!(epochs, [1, 61, 121]);
+    assert_eq!(epochs, [1, 61, 181, 421, 901, 1501, 2101]);
+}
+
+/// No member can publish anything to it, and it is not being rebuilt for ever.
+#[test]
+fn a_hub_that_goes_back_for_ever_is_settled_half_of_the_time() {
+    let mut history = History::default();
+    let mut stored = stored(0, FleetTrafficPhase::Settled);
+    let mut settled = 0;
+    for second in 1..7200 {
+        let went_back = second % 90 < 60;
+        let (epoch, phase) =
+            history.next(&stored, went_back, None, |_| Some(false), second * SECOND);
+        (stored.epoch, stored.phase) = (epoch, phase);
+        settled += u32::from(phase == Some(FleetTrafficPhase::Settled));
+    }
+    assert!(settled > 2500, "{settled} seconds of two hours");
 }
 
 /// Members have published to the epoch that the first restore began, and what they published is lost again.

@@ -52,8 +52,9 @@ pub(super) fn sync(
         !outcome.kept.contains(&*slice.name.name) && goes(state, bound, slice, &outcome)
     });
     for slice in going {
+        let Some(step) = delete(slice) else { continue };
         let absent = absent(state, bound, slice, &outcome).map(|step| plan.push(step));
-        plan.steps.extend(delete(slice).map(|step| step.after(absent)));
+        plan.push(step.after(absent));
     }
     let waiting = direct(state, bound, &kept, &mut outcome, plan);
     let turns = outcome.wanted.iter().any(|(name, wanted)| {
