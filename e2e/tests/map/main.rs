@@ -173,7 +173,11 @@ async fn keys(browser: &Browser, map: &Map) -> Result<()> {
     browser.until("document.activeElement.id === 'search'").await?;
     browser.press(&["w", "e", "b", "-", "0", "0", "0", "1"]).await?;
     browser.until("document.querySelectorAll('#services [id^=\"s-\"]').length === 1").await?;
-    browser.press(&[ESCAPE, "j", ENTER]).await?;
+    browser.press(&[ESCAPE]).await?;
+    browser.until("document.activeElement === document.body").await?;
+    let kept = browser.run("return document.getElementById('search').value").await?;
+    ensure!(kept == json!("web-0001"), "Escape leaves the search, and keeps it: {kept}");
+    browser.press(&["j", ENTER]).await?;
     browser.until("document.querySelector('#panel h2')?.textContent === 'team/web-0001'").await?;
     browser.press(&[ESCAPE]).await?;
     browser.until("!document.querySelector('#panel h2')").await?;

@@ -130,7 +130,11 @@
     const isText = event.target.matches("input[type=search], select");
     if (event.key === "Escape") {
       const close = document.querySelector("#panel .close");
-      if (isText) event.target.blur(); else if (close) close.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
+      if (isText) {
+        // Browsers empty a search field: what was found is to be walked through.
+        if (event.target.type === "search") event.preventDefault();
+        event.target.blur();
+      } else if (close) close.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
       return;
     }
     if (isText || event.ctrlKey || event.metaKey || event.altKey) return;
