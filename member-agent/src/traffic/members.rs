@@ -27,6 +27,17 @@ pub(crate) struct MemberMemory {
     missing: BTreeSet<String>,
 }
 
+/// What is known of the hub whose objects are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hub {
+    /// It is not the one that is followed.
+    Other,
+    /// It is followed.
+    Followed,
+    /// It is followed, and has been since the last look.
+    Same,
+}
+
 /// The drains of one member that are applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Drains {
@@ -54,12 +65,15 @@ impl Drains {
     }
 
     /// After a look at the object that the hub has now. A hub that goes back in time undrains nothing; on the same hub another object
-    /// is that of a member that has left and joined again.
-    fn next(&self, member: Option<&Object<MemberTraffic>>, same_hub: bool) -> Option<Self> {
+    /// is that of a member that has left and joined again. What a hub holds back counts for good once it is followed.
+    fn next(&self, member: Option<&Object<MemberTraffic>>, hub: Hub) -> Option<Self> {
         let Some(member) = member else { return Some(self.clone()) };
+        if hub != Hub::Other && self.is_reached_by(member) {
+            return Self::of(member);
+        }
         let (uid, asked) = (member.uid.to_string(), &member.spec.drains);
         let known = self.reverted.as_ref().map_or(&self.uid, |(known, _)| known);
-        if same_hub && *known != uid {
+        if hub == Hub::Same && *known != uid {
             return Self::of(member);
         }
         let asked_before = match &self.reverted {
@@ -69,6 +83,17 @@ impl Drains {
             _ => return Self::of(member),
         };
         Some(self.with(member, (uid, asked_before.clone())))
+    }
+
+    /// Whether all that is applied is asked for and in force there.
+    fn is_reached_by(&self, member: &Object<MemberTraffic>) -> bool {
+        self.entries.iter().all(|applied| {
+            let mut asked = member.spec.drains.iter();
+            let mut there = member.status.drains.iter();
+            let (name, percent) = (&applied.service, applied.percent);
+            asked.any(|it| it.service == *name && it.percent >= percent)
+                && there.any(|it| it.service == *name && it.percent >= percent)
+        })
     }
 
     /// Whether a drain that is asked for anew has not got as far yet as what is applied.
@@ -149,10 +174,14 @@ impl MemberMemory {
         };
         let own = own.and_then(|own| members.get(&ObjectName::cluster(own)));
         let own = own.map(|own| own.uid.clone());
-        let same_hub = own.is_some() && own == self.own;
+        let hub = match &own {
+            None => Hub::Other,
+            same if *same == self.own => Hub::Same,
+            Some(_) => Hub::Followed,
+        };
         Self {
             silenced: applied.into_iter().map(since).collect(),
-            drains: self.drains(members, same_hub),
+            drains: self.drains(members, hub),
             own: own.or_else(|| self.own.clone()),
             missing: self.missing.clone(),
         }
@@ -193,11 +222,11 @@ impl MemberMemory {
         applied.into_iter().map(str::to_owned).chain(returning).collect()
     }
 
-    fn drains(&self, members: &View<MemberTraffic>, same_hub: bool) -> BTreeMap<String, Drains> {
+    fn drains(&self, members: &View<MemberTraffic>, hub: Hub) -> BTreeMap<String, Drains> {
         let found = |name: &str| members.get(&ObjectName::cluster(name));
         let known = self.drains.iter();
-        let known = known
-            .filter_map(|(name, before)| Some((name.clone(), before.next(found(name), same_hub)?)));
+        let known =
+            known.filter_map(|(name, before)| Some((name.clone(), before.next(found(name), hub)?)));
         let mut drains: BTreeMap<_, _> = known.collect();
         for member in members.iter().filter(|member| !self.drains.contains_key(&*member.name.name))
         {

@@ -298,6 +298,38 @@ fn what_an_earlier_hub_holds_back_is_held_back() {
     assert_eq!([percent("shop/a"), percent("shop/b"), percent("shop/c")], [0, 0, 100]);
 }
 
+/// The backup holds back a Service that has another exporter since: what it lifts when it knows of that counts.
+#[test]
+fn what_a_restored_hub_lifts_is_lifted_once_it_is_followed() {
+    let with = |asked: i64, serial: i64, held: &[&str]| {
+        let mut status = drains(serial, 100);
+        status["heldServices"] = json!(held);
+        let spec = json!({ "drains": [{ "service": "*", "percent": asked }] });
+        let named = |name: &str, spec: Value, status: Value| {
+            let metadata = json!({ "name": name, "uid": name });
+            object(&json!({ "metadata": metadata, "spec": spec, "status": status }))
+        };
+        View::of([named("own", json!({}), json!({})), named("a", spec, status)])
+    };
+    let fleet = FleetTrafficSpec::default();
+    let look = |memory: &MemberMemory, hub: &View<MemberTraffic>, followed: Option<&str>| {
+        memory.next(hub, &fleet, followed, secs(0))
+    };
+    let percent = |memory: &MemberMemory| memory.drained("a", "shop/web").percent;
+    let applied = look(&MemberMemory::default(), &with(100, 5, &[]), Some("own"));
+    let memory = look(&applied, &with(100, 4, &["shop/web"]), None);
+    assert_eq!(percent(&memory), 0);
+    let lifted = with(100, 6, &[]);
+    let memory = look(&memory, &lifted, None);
+    assert_eq!(percent(&memory), 0, "its exporters may not have come back");
+    let followed = look(&memory, &lifted, Some("own"));
+    assert_eq!((percent(&followed), followed.reverted()), (100, 0));
+    // The backup asks for less than is applied.
+    let memory = look(&applied, &with(10, 4, &["shop/web"]), None);
+    let followed = look(&memory, &with(10, 6, &[]), Some("own"));
+    assert_eq!((percent(&followed), followed.reverted()), (0, 1));
+}
+
 #[test]
 fn an_entry_of_a_service_comes_before_that_of_all() {
     let entry = |service: &str, percent: i64| json!({ "service": service, "percent": percent, "reason": "Draining", "removed": percent == 100 });
