@@ -19,8 +19,8 @@ pub use fleet_traffic::{
     MASS_SILENCE, ROLLED_BACK,
 };
 pub use lease::{
-    APPLIED, CLUSTER_PROPERTY, DRAINS, FOLLOWED, OWN_PROPERTIES, PROPERTIES, PUBLISHED, REACHED,
-    WENT_BACK, own_properties,
+    APPLIED, CLUSTER_PROPERTY, DRAINS, FOLLOWED, OWN_PROPERTIES, PROPERTIES, PUBLISHED,
+    PUBLISHED_SLICES, REACHED, WENT_BACK, own_properties,
 };
 pub use member_traffic::{
     DRAIN_REFUSED, MAX_HELD_SERVICES, MemberTraffic, MemberTrafficSpec, MemberTrafficStatus,

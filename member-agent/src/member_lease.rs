@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fleet_api::names;
-use fleet_api::traffic::{APPLIED, OWN_PROPERTIES, PROPERTIES, PUBLISHED, WENT_BACK};
+use fleet_api::traffic::{
+    APPLIED, OWN_PROPERTIES, PROPERTIES, PUBLISHED, PUBLISHED_SLICES, WENT_BACK,
+};
 use fleet_runtime::agent::Connected;
 use fleet_runtime::clients::ClientSet;
 use fleet_runtime::clock::BootClock;
@@ -83,7 +85,10 @@ impl TrafficNotes {
         let published = self.memory.published(hub, is_complete, self.settle);
         let went_back = self.memory.before_it_went_back(hub, other_hub::lost_history(snapshot));
         let went_back = went_back.map(|hub| (WENT_BACK.to_owned(), hub));
-        went_back.into_iter().chain([(PUBLISHED.to_owned(), published)]).collect()
+        let slices = snapshot.slice_exports.len().to_string();
+        let slices = (!published.is_empty()).then(|| (PUBLISHED_SLICES.to_owned(), slices));
+        let notes = went_back.into_iter().chain(slices);
+        notes.chain([(PUBLISHED.to_owned(), published)]).collect()
     }
 }
 

@@ -8,6 +8,10 @@ pub const APPLIED: &str = "traffic.networking.fleet.azure.com/applied";
 /// Annotation: the incarnation of the hub that has all that the member exports, and has had it for a while; empty while none has.
 pub const PUBLISHED: &str = "traffic.networking.fleet.azure.com/published";
 
+/// Annotation beside it: how many `EndpointSliceExports` the member has there, as a decimal number. A hub agent that sees fewer has
+/// not seen all of it.
+pub const PUBLISHED_SLICES: &str = "traffic.networking.fleet.azure.com/published-slices";
+
 /// Annotation: the incarnation of the hub that the member had seen before the hub's API server went back in its history.
 pub const WENT_BACK: &str = "traffic.networking.fleet.azure.com/went-back";
 

@@ -144,7 +144,7 @@ impl Decider {
                 held_services: held,
                 silence,
                 properties: properties(*subject),
-                complete: complete(*subject),
+                complete: seen(*subject),
                 ..MemberTrafficStatus::default()
             };
             let status = serials.assign(subject.name, status, subject.stored);
@@ -269,6 +269,21 @@ fn complete(subject: Subject<'_>) -> Option<String> {
     let reported = subject.lease()?.published.as_deref()?;
     let stored = subject.stored.complete.clone();
     if reported.is_empty() { stored } else { Some(reported.to_owned()) }
+}
+
+/// The same, once this process sees what the member has published: importers take for withdrawn what they do not get from then on.
+fn seen(subject: Subject<'_>) -> Option<String> {
+    let (reported, stored) = (complete(subject), &subject.stored.complete);
+    let is_known = reported == *stored || shows_all(subject);
+    if is_known { reported } else { stored.clone() }
+}
+
+/// Whether this process sees as many slices of a member as that has published.
+fn shows_all(subject: Subject<'_>) -> bool {
+    let published = subject.lease().and_then(|lease| lease.published_slices).unwrap_or_default();
+    let slices = &subject.snapshot.slice_exports;
+    let of_member = member_namespace(subject.name);
+    slices.state().is_live() && slices.in_namespace(&of_member).take(published).count() == published
 }
 
 /// Whether the hub has all that its members export, to their knowledge; `None` if it has none. A member that has a namespace there and

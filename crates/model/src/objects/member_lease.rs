@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use fleet_accumulator::{Tracked, wire};
 use fleet_api::limits::report::PUBLISHED_TO;
-use fleet_api::traffic::{APPLIED, PROPERTIES, PUBLISHED, WENT_BACK, own_properties};
+use fleet_api::traffic::{
+    APPLIED, PROPERTIES, PUBLISHED, PUBLISHED_SLICES, WENT_BACK, own_properties,
+};
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{self as coordination, LeaseSpec};
@@ -27,6 +29,8 @@ pub struct MemberLease {
     pub properties: BTreeMap<String, String>,
     /// The incarnation of the hub that has all that the member exports; empty if none has, `None` if it does not report that.
     pub published: Option<Box<str>>,
+    /// How many exported slices it has there; `None` if it does not report that.
+    pub published_slices: Option<usize>,
     /// The incarnation of the hub that it had seen before the API server went back in its history.
     pub went_back: Option<Box<str>>,
 }
@@ -52,6 +56,7 @@ impl Tracked for MemberLease {
             applied,
             properties,
             published: incarnation(PUBLISHED),
+            published_slices: noted.get(PUBLISHED_SLICES).and_then(|count| count.parse().ok()),
             went_back: incarnation(WENT_BACK),
         })
     }
@@ -106,6 +111,8 @@ mod tests {
         assert_eq!(lease.properties["topology.kubernetes.io/region"], "north");
         assert_eq!((lease.properties.len(), lease.applied), (1, None));
         assert_eq!((&lease.published, &lease.went_back), (&None, &None));
+        assert_eq!(noted(json!({ PUBLISHED_SLICES: "2" })).published_slices, Some(2));
+        assert_eq!(noted(json!({ PUBLISHED_SLICES: "-2" })).published_slices, None);
         let lease = noted(json!({ PUBLISHED: "", WENT_BACK: "hub/0" }));
         assert_eq!(
             (lease.published.as_deref(), lease.went_back.as_deref()),

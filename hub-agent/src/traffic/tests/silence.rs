@@ -1,5 +1,5 @@
 use fleet_api::kinds;
-use fleet_api::traffic::{FleetTrafficPhase, PUBLISHED, WENT_BACK};
+use fleet_api::traffic::{FleetTrafficPhase, PUBLISHED, PUBLISHED_SLICES, WENT_BACK};
 use serde_json::json;
 
 use super::world::{World, lease};
@@ -402,6 +402,25 @@ fn a_new_hub_is_being_rebuilt_until_members_have_published() {
     world.note("a", PUBLISHED, &present);
     world.pass(2);
     assert_eq!(world.fleet().phase, Some(FleetTrafficPhase::Settled));
+}
+
+/// The watch of this process has missed a slice, or is behind: importers would take it for withdrawn.
+#[test]
+fn what_a_member_has_published_counts_once_it_is_seen() {
+    let mut world = World::of(&TEN);
+    let present = world.incarnation(0);
+    world.export("a", "web", 1);
+    world.note("a", PUBLISHED_SLICES, "2");
+    world.note("a", PUBLISHED, &present);
+    world.pass(60);
+    assert_eq!(world.status("a").complete, None);
+    assert_eq!(world.fleet().phase, Some(FleetTrafficPhase::Settled), "nobody else waits for that");
+    world.export("a", "shop", 1);
+    world.pass(2);
+    assert_eq!(world.status("a").complete.as_ref(), Some(&present));
+    world.note("a", PUBLISHED_SLICES, "18446744073709551615");
+    world.pass(60);
+    assert_eq!(world.status("a").complete.as_ref(), Some(&present), "once is enough");
 }
 
 /// Times in Leases are those of other clocks.
