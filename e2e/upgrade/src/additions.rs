@@ -1,5 +1,6 @@
-//! What the last release does not have: the standard API, traffic policies, and Leases of members. It is switched on once all
-//! parts are of this checkout, in the hub first; and off before one of them is rolled back, in the members first.
+//! What the last release does not have: the standard API, traffic policies, Leases of members, virtual nodes, reports of what members
+//! reach, and policies that reject members without one of their own. It is switched on once all parts are of this checkout, in the
+//! hub first; and off before one of them is rolled back, in the members first.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +22,7 @@ use serde_json::{Value, json};
 
 use crate::findings::Kept;
 use crate::lists::{all, objects};
-use crate::members::DEADLINE;
+use crate::members::{DEADLINE, MEMBERS, NORTH, RANGES};
 use crate::part::EAST;
 use crate::services::{Additions, MOVING, RESTING, STANDARD, Services};
 
@@ -35,15 +36,29 @@ pub(crate) fn values(agent: Agent, on: bool) -> Value {
     });
     match agent {
         Agent::Hub => {
-            values["policies"] = json!({ "strict": false });
+            values["policies"] = json!({ "strict": on, "members": member_policies() });
+            values["virtualNodes"] = json!({ "enabled": on });
+            // No member dials anything: addresses are invented.
+            values["reachability"] = json!({ "enabled": on });
             // An hour by default, for which the hub keeps what is withdrawn.
             values["multicluster"]["withdrawnFor"] = json!("3s");
         }
-        Agent::Member(_) => {
+        Agent::Member(member) => {
+            let role = if member == EAST { "origin" } else { "executor" };
+            values["virtualNode"] = json!({ role: { "enabled": on } });
             values["crds"] = json!({ "multicluster": true, "about": true, "traffic": true });
         }
     }
     values
+}
+
+/// They stay when the rest is switched off, as administrators' decisions do.
+fn member_policies() -> Value {
+    let names = MEMBERS.iter().chain([&NORTH]);
+    let policy = |(name, range): (&&str, &str)| {
+        ((*name).to_owned(), json!({ "cidrs": [range], "exports": ["*"], "imports": ["*"] }))
+    };
+    Value::Object(names.zip(RANGES).map(policy).collect())
 }
 
 /// Exports the Services, unless they were exported before: no clean-up takes that back.

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Result;
-use fleet_testbed::workload::next_address;
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::members::next_address_of;
 use crate::part::Part;
 use crate::services::{Exported, MOVING, Services};
 
@@ -45,7 +45,7 @@ async fn change(exported: &mut Exported) -> Result<()> {
     let number = exported.changes;
     exported.changes += 1;
     if number.is_multiple_of(2) {
-        let fresh = next_address();
+        let fresh = next_address_of(exported.member);
         let addresses: Vec<_> = exported.kept.iter().chain([&fresh]).cloned().collect();
         exported.replaced = Some(fresh);
         return exported.service.set_addresses(&addresses).await;
@@ -53,7 +53,7 @@ async fn change(exported: &mut Exported) -> Result<()> {
     if exported.added.take().is_some() {
         return exported.service.remove_slice(&slice).await;
     }
-    let fresh = next_address();
+    let fresh = next_address_of(exported.member);
     exported.service.add_slice(&slice, std::slice::from_ref(&fresh)).await?;
     exported.added = Some(fresh);
     Ok(())

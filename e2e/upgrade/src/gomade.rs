@@ -7,11 +7,11 @@ use fleet_testbed::cluster::Cluster;
 use fleet_testbed::fleet::Fleet;
 use fleet_testbed::join::namespace;
 use fleet_testbed::objects::{api, edit, find};
-use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
+use fleet_testbed::workload::{ManualService, ServiceSpec};
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use crate::members::NORTH;
+use crate::members::{NORTH, OF_NORTH, next_address_of};
 use crate::part::EAST;
 
 /// Namespace of the Services that Go agents have carried.
@@ -49,7 +49,7 @@ impl GoMade {
         let (hub, east) = (fleet.hub(), fleet.member(EAST));
         fleet.user_namespace(GO_MADE).await?;
         namespace(&hub.client(), &member_namespace(NORTH)).await?;
-        let mut this = Self { made: Vec::new(), kept: vec![next_address()] };
+        let mut this = Self { made: Vec::new(), kept: vec![next_address_of(OF_NORTH)] };
         let version = this.export(east).await?;
         this.exported_to_hub(hub, east, &version).await?;
         this.imported_by_north(hub).await?;
@@ -77,7 +77,7 @@ impl GoMade {
     /// The ServiceExport, and the slice with its name; version of the Service.
     async fn export(&mut self, east: &Cluster) -> Result<String> {
         let spec = ServiceSpec::http(GO_MADE, SHOP);
-        ManualService::deploy(east, &spec, &[next_address()]).await?;
+        ManualService::deploy(east, &spec, &[next_address_of(EAST)]).await?;
         let service = find(east, kinds::SERVICE, (GO_MADE, SHOP)).await?.context("a Service")?;
         let version = service.metadata.resource_version.context("a version")?;
         let export = json!({ "metadata": {

@@ -3,7 +3,7 @@
 //! way.
 //!
 //! `install`, `gomade`, `services` and `quotas` set the fleet up; `roll` replaces one part after the other; `additions` is what
-//! the last release does not have; `settled` compares what importers have with what exists; `findings` reads the record of
+//! the last release does not have, `offload` the Pod of a virtual node among it; `settled` compares what importers have with what exists; `findings` reads the record of
 //! the whole run.
 
 mod additions;
@@ -15,6 +15,7 @@ mod install;
 mod judge;
 mod lists;
 mod members;
+mod offload;
 mod part;
 mod pods;
 mod quotas;

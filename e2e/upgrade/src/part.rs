@@ -29,7 +29,7 @@ impl fmt::Display for Part {
             Self::Agent(Agent::Member(EAST)) => "east's agent",
             Self::Agent(Agent::Member(_)) => "west's agent",
             Self::Charts => "charts",
-            Self::Additions => "standard API and traffic",
+            Self::Additions => "what is new",
             Self::Pods => "all agents, with these",
         })
     }

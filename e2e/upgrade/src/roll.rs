@@ -13,6 +13,7 @@ use crate::changes::change_until;
 use crate::charts::Charts;
 use crate::findings::Kept;
 use crate::gomade::GoMade;
+use crate::offload::Offload;
 use crate::part::{Direction, Part};
 use crate::pods::{Pods, Strategy};
 use crate::quotas;
@@ -33,6 +34,8 @@ pub(crate) struct Rollout<'a> {
     pub(crate) steps: Vec<Step>,
     /// What importers have by the additions, and when.
     pub(crate) added: Vec<Kept>,
+    /// A Pod that crosses, while the additions are on.
+    offload: Option<Offload>,
     /// Agents that are of the new version.
     upgraded: Vec<Agent>,
     /// How Pods are replaced in this roll.
@@ -58,6 +61,7 @@ impl<'a> Rollout<'a> {
             go_made,
             steps: Vec::new(),
             added: Vec::new(),
+            offload: None,
             upgraded: Vec::new(),
             strategy: Strategy::RollingUpdate,
             rolls: 0,
@@ -102,6 +106,9 @@ impl<'a> Rollout<'a> {
             None => self.services.additions,
         };
         wait_settled(self.fleet, &self.services).await?;
+        if let Some(offload) = &self.offload {
+            offload.runs(self.fleet).await?;
+        }
         self.go_made.is_kept(self.fleet).await?;
         let end = now();
         match switched {
@@ -144,6 +151,9 @@ impl<'a> Rollout<'a> {
 
     /// On in the hub first, off in the members first.
     async fn switch(&mut self, on: bool) -> Result<()> {
+        if let Some(offload) = self.offload.take() {
+            offload.end(self.fleet).await?;
+        }
         let agents = if on { self.fleet.agents() } else { self.members_first() };
         for agent in agents {
             self.charts.switch(self.fleet, self.new, agent, on).await?;
@@ -158,7 +168,11 @@ impl<'a> Rollout<'a> {
                 _ => {}
             }
         }
-        if on { additions::export_all(self.fleet).await } else { Ok(()) }
+        if on {
+            additions::export_all(self.fleet).await?;
+            self.offload = Some(Offload::begin(self.fleet).await?);
+        }
+        Ok(())
     }
 
     /// In the order in which rights may be taken back: agents of members use those that the hub gives them.

@@ -12,7 +12,7 @@ use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
-use crate::members::{DEADLINE, NORTH};
+use crate::members::{DEADLINE, NORTH, next_address_of};
 use crate::part::{EAST, WEST};
 
 /// Namespace of the Services whose endpoints change all the time.
@@ -33,6 +33,7 @@ const GO_MADE_IMPORTS: [(&str, &str); 2] = [("gomade/shop", NORTH), ("gomade/des
 /// A Service in one of its exporters.
 #[derive(Debug)]
 pub(crate) struct Exported {
+    pub(crate) member: usize,
     pub(crate) namespace: &'static str,
     pub(crate) name: &'static str,
     pub(crate) service: ManualService,
@@ -131,10 +132,12 @@ impl Services {
         member: usize,
     ) -> Result<()> {
         let spec = ServiceSpec::http(namespace, name);
-        let kept = vec![next_address(), next_address()];
+        let kept = vec![next_address_of(member), next_address_of(member)];
         let service = ManualService::deploy(fleet.member(member), &spec, &kept).await?;
         let (replaced, added, changes) = (None, None, 0);
-        self.exported.push(Exported { namespace, name, service, kept, replaced, added, changes });
+        let exported =
+            Exported { member, namespace, name, service, kept, replaced, added, changes };
+        self.exported.push(exported);
         Ok(())
     }
 
