@@ -295,9 +295,10 @@ impl<'a> History<'a> {
         self.by_kind.keys().any(|(known, _)| *known == cluster)
     }
 
-    /// Requests of agents.
+    /// Requests of agents, but for those of virtual nodes.
     pub fn agent_requests(&self) -> impl Iterator<Item = &'a Request> {
-        self.recording.requests.iter().filter(|request| request.author.is_agent())
+        let all = self.recording.requests.iter();
+        all.filter(|request| request.author.is_agent() && !request.is_of_virtual_node())
     }
 }
 

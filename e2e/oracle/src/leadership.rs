@@ -10,6 +10,9 @@ use super::record::Micros;
 use super::requests::{Author, Request};
 use super::violation::Violation;
 
+/// Namespace of the Leases of nodes.
+const NODE_LEASES: &str = "kube-node-lease";
+
 /// A process of an agent: processes are known by accounts of their own, which end in a number for all but the first.
 type Process<'a> = (Author, &'a str);
 
@@ -47,11 +50,13 @@ pub fn check(requests: &[Request]) -> Vec<Violation> {
     found
 }
 
-/// What each agent has written into its Lease, in the order of the answers. That of a member on the hub is a heartbeat, and no election.
+/// What each agent has written into its Lease, in the order of the answers. That of a member on the hub is a heartbeat, as are those of
+/// nodes, and no election.
 fn terms(requests: &[Request]) -> BTreeMap<Author, Vec<Term<'_>>> {
     let mut terms: BTreeMap<Author, Vec<Term<'_>>> = BTreeMap::new();
     let leases = requests.iter().filter(|request| {
-        let is_lease = request.resource == kinds::LEASE.plural && request.name != MEMBER_LEASE;
+        let is_heartbeat = request.name == MEMBER_LEASE || request.namespace == NODE_LEASES;
+        let is_lease = request.resource == kinds::LEASE.plural && !is_heartbeat;
         request.is_write() && request.succeeded() && is_lease
     });
     for request in leases {

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use fleet_api::kinds;
 use fleet_api::names::{SYSTEM_NAMESPACE, member_of_namespace};
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -87,6 +88,25 @@ impl Request {
     /// Whether it asks for a change.
     pub fn is_write(&self) -> bool {
         matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection")
+    }
+
+    /// Whether it is about a Pod that one member runs for another, or what is made for it. The bodies of such requests are not in the
+    /// log; tests of their own judge them.
+    pub fn is_of_virtual_node(&self) -> bool {
+        let is_node = matches!(self.author, Author::Member(_))
+            && [kinds::NODE.plural, kinds::POD.plural].contains(&self.resource.as_str());
+        let namespaces = [&self.namespace, &self.name];
+        let named = if self.resource == kinds::NAMESPACE.plural { 2 } else { 1 };
+        let is_inside = namespaces[..named].iter().any(|name| name.starts_with("offload-"));
+        is_node || is_inside || self.group == kinds::POD_EXPORT.group
+    }
+
+    /// Whether the server refused a JSON patch because the object was no longer what it tests for: a conflict, and no refusal of what
+    /// was written.
+    pub fn is_outrun(&self) -> bool {
+        self.verb == "patch"
+            && self.code == 422
+            && self.message == "the server rejected our request due to an error in our request"
     }
 
     /// Whether the server did what was asked.
@@ -205,6 +225,30 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn pods_of_other_members_and_what_is_made_for_them_are_known() {
+        let asked = |user: &str, group: &str, resource: &str, namespace: &str, name: &str| {
+            let event = json!({
+                "stage": "ResponseComplete", "verb": "create", "requestURI": "/apis",
+                "user": { "username": format!("system:serviceaccount:fleet-system:{user}") },
+                "objectRef": {
+                    "apiGroup": group, "resource": resource, "namespace": namespace, "name": name,
+                },
+            });
+            request("west", serde_json::from_value(event).unwrap()).unwrap().is_of_virtual_node()
+        };
+        let by_member =
+            |resource, namespace, name| asked("member-agent", "", resource, namespace, name);
+        assert!(by_member("pods", "shop", "web") && by_member("nodes", "", "fleet-west"));
+        assert!(by_member("namespaces", "", "offload-east--shop"));
+        assert!(by_member("configmaps", "offload-east--shop", "settings"));
+        assert!(asked("hub-agent", "offload.networking.fleet.azure.com", "podimports", "a", "b"));
+        assert!(
+            !by_member("services", "shop", "offload-web") && !by_member("namespaces", "", "shop")
+        );
+        assert!(!asked("hub-agent", "", "nodes", "", "fleet-west"));
+    }
 
     #[test]
     fn what_is_tried_only_is_no_request() {

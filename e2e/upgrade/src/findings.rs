@@ -84,14 +84,17 @@ pub(crate) fn withdrawn(recording: &Recording, steps: &[Step], from: Micros) -> 
     titles.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Whether it is about the standard API, after that was switched off.
+/// Whether it is about the standard API or Pods of other members, after those were switched off.
 fn is_taken_back(event: &Event, steps: &[Step]) -> bool {
     let mut before = steps.iter().rev().filter(|step| step.begin <= event.at);
     let switched = before.find(|step| step.part == Part::Additions);
     let service = subject(&event.kind, &event.object).unwrap_or_default();
-    let is_standard =
-        event.kind == kinds::CLUSTER_PROPERTY.kind || service.ends_with(&format!("/{STANDARD}"));
-    is_standard && switched.is_some_and(|step| step.direction == Direction::Back)
+    let is_for_pods =
+        event.kind == kinds::NAMESPACE.kind && name(&event.object).starts_with("offload-");
+    let is_new = is_for_pods
+        || event.kind == kinds::CLUSTER_PROPERTY.kind
+        || service.ends_with(&format!("/{STANDARD}"));
+    is_new && switched.is_some_and(|step| step.direction == Direction::Back)
 }
 
 fn is_moving(event: &Event) -> bool {
@@ -135,7 +138,7 @@ pub(crate) fn rejected(recording: &Recording) -> Vec<String> {
         .requests
         .iter()
         .filter(|request| request.author.is_agent() && matches!(request.code, 403 | 422))
-        .filter(|request| !is_of_older_role(request));
+        .filter(|request| !is_of_older_role(request) && !request.is_outrun());
     let titles = rejected.map(|request| {
         let Request { cluster, user, verb, resource, namespace, name, message, .. } = request;
         format!("{cluster}: {user} {verb} {resource} {namespace}/{name}: {message}")

@@ -48,6 +48,23 @@ fn whoever_holds_the_lease_writes() {
     assert_eq!(check(&requests), []);
 }
 
+/// A virtual node has a Lease, too.
+#[test]
+fn heartbeats_are_no_election() {
+    let heartbeat = |namespace: &str, name: &str| Request {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        ..lease("member-agent", 3, "")
+    };
+    for beat in [heartbeat("kube-node-lease", "fleet-b"), heartbeat("team", "fleet-member")] {
+        let requests = [lease("member-agent", 1, "one"), beat, write("member-agent", 4)];
+        assert_eq!(check(&requests), []);
+    }
+    let requests =
+        [lease("member-agent", 1, "one"), heartbeat("team", "other"), write("member-agent", 4)];
+    assert_eq!(check(&requests).len(), 1);
+}
+
 #[test]
 fn whoever_does_not_hold_it_does_not_write() {
     for (last, sentence) in [

@@ -71,21 +71,25 @@ fn only_copies_of_slices_that_change_may_be_deleted() {
 }
 
 #[test]
-fn the_standard_api_may_be_taken_back_once_it_is_switched_off() {
+fn what_is_new_may_be_taken_back_once_it_is_switched_off() {
     let resolved = |name: &str| {
         json!({
             "metadata": { "namespace": SYSTEM_NAMESPACE, "name": name },
             "spec": { "service": { "namespace": "resting", "name": name } },
         })
     };
-    let deleted = |at, name| {
-        let gone = event(at, kinds::RESOLVED_SERVICE, What::Gone, resolved(name));
+    let deleted = |at, kind, object| {
+        let gone = event(at, kind, What::Gone, object);
         let steps = [(10, Direction::Forward), (20, Direction::Back), (30, Direction::Forward)];
         let steps = steps.map(|(begin, direction)| step(Part::Additions, direction, begin));
         withdrawn(&of_events(vec![gone]), &steps, BEGIN).len()
     };
-    assert_eq!([15, 25, 35].map(|at| deleted(at, STANDARD)), [1, 0, 1]);
-    assert_eq!(deleted(25, "web"), 1);
+    let service = |at, name| deleted(at, kinds::RESOLVED_SERVICE, resolved(name));
+    let namespace =
+        |at, name| deleted(at, kinds::NAMESPACE, json!({ "metadata": { "name": name } }));
+    assert_eq!([15, 25, 35].map(|at| service(at, STANDARD)), [1, 0, 1]);
+    assert_eq!([15, 25, 35].map(|at| namespace(at, "offload-east--resting")), [1, 0, 1]);
+    assert_eq!((service(25, "web"), namespace(25, "resting")), (1, 1));
 }
 
 fn step(part: Part, direction: Direction, begin: Micros) -> Step {
@@ -161,5 +165,9 @@ fn what_policies_and_schemas_reject_is_found() {
     requests[3].name = "api".to_owned();
     let of_older_role = request("clusterreports", "", 20, 403);
     requests.push(Request { verb: "list".to_owned(), ..of_older_role });
+    // Another client was faster.
+    let message = "the server rejected our request due to an error in our request".to_owned();
+    let verb = "patch".to_owned();
+    requests.push(Request { verb, message, ..request("virtualnodes", "west", 20, 422) });
     assert_eq!(rejected(&Recording { requests, ..Recording::default() }).len(), 2);
 }
