@@ -16,8 +16,8 @@ use crate::record::{self, Start};
 use crate::shrink::shrink;
 use crate::world::World;
 
-/// In so many runs each disturbance has had an effect.
-const MANY_RUNS: usize = 500;
+/// Of so many seeds each disturbance has had an effect.
+const MANY_SEEDS: u64 = 500;
 
 /// What came of a plan.
 #[derive(Clone, Debug, Default)]
@@ -83,9 +83,9 @@ impl Totals {
         self
     }
 
-    /// Disturbances without any effect, in a run that is long enough to have all of them.
+    /// Disturbances without any effect, of so many seeds that all should have had one. One plan that is run again and again has its own.
     pub(crate) fn missing(&self) -> Vec<Effect> {
-        if self.runs < MANY_RUNS { Vec::new() } else { self.sums.effects.missing() }
+        if self.count < MANY_SEEDS { Vec::new() } else { self.sums.effects.missing() }
     }
 
     /// The first failing plans.
