@@ -295,10 +295,9 @@ impl<'a> History<'a> {
         self.by_kind.keys().any(|(known, _)| *known == cluster)
     }
 
-    /// Requests of agents, but for those of virtual nodes.
+    /// Requests of agents.
     pub fn agent_requests(&self) -> impl Iterator<Item = &'a Request> {
-        let all = self.recording.requests.iter();
-        all.filter(|request| request.author.is_agent() && !request.is_of_virtual_node())
+        self.recording.requests.iter().filter(|request| request.author.is_agent())
     }
 }
 

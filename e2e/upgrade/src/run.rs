@@ -44,7 +44,7 @@ pub(crate) async fn run(count: usize, report: Option<&Path>) -> Result<()> {
     recorder.stop().await?;
     let run = fleet.explain(rolled).await?;
     let recording = Recording::read(fleet.run_path())?;
-    let verdict = run.judge(&recording);
+    let verdict = run.judge(recording);
     let text = format!("{verdict}\nIn {} s.", begin.elapsed().as_secs());
     writeln!(std::io::stdout(), "{text}")?;
     if let Some(path) = report {

@@ -8,7 +8,7 @@ use fleet_testbed::exchange::{derived_service, export, import, wait_imported};
 use fleet_testbed::fleet::Fleet;
 use fleet_testbed::objects::api;
 use fleet_testbed::pod::NAMESPACE;
-use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
+use fleet_testbed::workload::{ManualService, ServiceSpec};
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
@@ -171,8 +171,8 @@ impl Services {
 /// What a load balancer's controller does.
 async fn give_address(fleet: &Fleet, imported: &Imported) -> Result<()> {
     let services = api(fleet.member(imported.member).client(), kinds::SERVICE, Some(NAMESPACE));
-    let address =
-        json!({ "status": { "loadBalancer": { "ingress": [{ "ip": next_address() }] } } });
+    let ip = next_address_of(imported.member);
+    let address = json!({ "status": { "loadBalancer": { "ingress": [{ "ip": ip }] } } });
     let params = PatchParams::default();
     services.patch_status(&imported.derived, &params, &Patch::Merge(address)).await?;
     Ok(())
