@@ -167,7 +167,7 @@ profile: ## Draw flame graphs of the agents at work, with perf (a minute)
 	@$(target)/profiling/fleet-bench --only bulk --profile $(target)/profile --report $(target)/profile/report.json
 
 # Each goes on where it was stopped; docs/soak.md has the last results.
-soaks := soak-nightly soak-scale soak-nodes soak-offload soak-fuzz soak-plans soak-versions soak-release
+soaks := soak-nightly soak-scale soak-nodes soak-offload soak-hubs soak-fuzz soak-plans soak-versions soak-release
 .PHONY: $(soaks)
 soak: ## Run all long tests, one after the other (hours); docs/soak.md keeps the results
 	@status=0; for name in $(soaks); do $(MAKE) --no-print-directory $$name || status=$$?; done; exit $$status
@@ -175,7 +175,8 @@ soak: ## Run all long tests, one after the other (hours); docs/soak.md keeps the
 soak-nightly: ## Test what CI does once a day: whole clusters, the oldest kubectl, coverage; needs root
 soak-scale: ## Measure fleets of up to 1000 members, and 10 000 idle Services, into docs/scale; needs root
 soak-nodes: ## Test traffic between Pods of whole clusters at full length; needs root
-soak-offload: ## Test Pods in other members and lost hubs with cuts and kills, and what-if at random
+soak-offload: ## Test Pods in other members while links are cut and agents end
+soak-hubs: ## Test hubs that are lost or restored, and what-if at random
 soak-fuzz: ## Test hostile input, and random steps beside kube-controller-manager (STEPS=3000)
 soak-plans: ## Test 10 000 random plans for a fleet, and a death at each write of some
 soak-versions: ## Run the scenarios on hubs and members of Kubernetes 1.34, 1.35 and 1.36

@@ -94,8 +94,12 @@ impl Controller for ExportController {
         let executing = |snapshot| Executing::of(&self.settings, snapshot);
         let executing_changed = executing(old) != executing(new);
         let is_rebuilt = |snapshot| is_hub_rebuilt(&self.settings, snapshot);
-        let is_moved = schema_changed || executing_changed || is_rebuilt(old) != is_rebuilt(new);
-        if is_moved || circumstances(old) != circumstances(new) {
+        let rebuilt_changed = is_rebuilt(old) != is_rebuilt(new);
+        if schema_changed
+            || executing_changed
+            || rebuilt_changed
+            || circumstances(old) != circumstances(new)
+        {
             keys::affected(&MemberSnapshot::default(), new, keys);
         }
     }

@@ -59,8 +59,7 @@ fn has_reason(history: &History<'_>, request: &Request, before: Micros) -> bool 
 
 /// Refused for its content. A JSON patch whose tests fail is answered with the same code: that is a conflict.
 fn is_invalid(request: &Request) -> bool {
-    let conflict = request.verb == "patch" && !request.message.contains("is invalid");
-    matches!(request.code, 400 | 413 | 422) && !conflict
+    matches!(request.code, 400 | 413 | 422) && !request.is_outrun()
 }
 
 /// The API server frees the address of a deleted Service after it has shown that the Service is gone; until then this is its answer

@@ -10,6 +10,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::account::{Account, Spent};
 use crate::growth::count;
+use crate::quota::Quota;
 use crate::simulated_members::{SimulatedMembers, TestService};
 
 /// Changes per second at first where each has one importer.
@@ -36,6 +37,9 @@ pub(crate) struct Step {
     pub(crate) p50_ms: f64,
     pub(crate) p99_ms: f64,
     pub(crate) sustained: bool,
+    /// The share of time in which the hub wanted more of the processor than it may have, where it has a [`Quota`].
+    #[serde(default)]
+    pub(crate) throttled: Option<f64>,
     /// What it took.
     pub(crate) spent: Spent,
 }
@@ -47,6 +51,7 @@ pub(crate) struct Load<'a> {
     pub(crate) agents: &'a Agents,
     pub(crate) members: &'a SimulatedMembers,
     pub(crate) services: &'a [TestService],
+    pub(crate) quota: Option<&'a Quota>,
 }
 
 impl Load<'_> {
@@ -84,11 +89,13 @@ impl Load<'_> {
     }
 
     async fn step(self, rate: f64) -> Result<Step> {
-        let Self { testbed, agents, members, services } = self;
+        let Self { testbed, agents, members, services, quota } = self;
         members.arrivals().take()?;
-        let before = Account::take(testbed, agents).await?;
+        let periods = || quota.map(Quota::periods).transpose();
+        let (before, begun) = (Account::take(testbed, agents).await?, periods()?);
         let made = send(members, services, rate).await;
         let spent = Account::take(testbed, agents).await?.since(&before);
+        let throttled = periods()?.zip(begun).map(|(now, begun)| now.throttled_since(begun));
         members.settle(PATIENCE).await?;
         let times = members.arrivals().take()?;
         let percentile = |percent| times.percentile(percent);
@@ -99,6 +106,7 @@ impl Load<'_> {
             p99_ms: percentile(99.0).as_secs_f64() * 1e3,
             // A generator that cannot keep up is no measure of the rate.
             sustained: percentile(99.0) <= LIMIT && count(made) / spent.seconds > rate * 0.95,
+            throttled,
             spent,
         })
     }

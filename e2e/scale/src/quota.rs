@@ -43,6 +43,36 @@ impl Quota {
         quota.pids.iter().try_for_each(|pid| join(&quota.group, *pid))?;
         Ok(Some(quota))
     }
+
+    /// The periods since it was made.
+    pub(crate) fn periods(&self) -> Result<Periods> {
+        let path = self.group.join("cpu.stat");
+        let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+        let periods = Periods::parse(&text);
+        periods.with_context(|| format!("{} counts no periods: {text}", path.display()))
+    }
+}
+
+/// Periods in which processes of a group wanted to run, and how many of them ended before the processes had what they wanted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Periods {
+    all: f64,
+    throttled: f64,
+}
+
+impl Periods {
+    fn parse(text: &str) -> Option<Self> {
+        let number = |name: &str| {
+            let lines = text.lines().filter_map(|line| line.split_once(' '));
+            lines.filter(|(key, _)| *key == name).find_map(|(_, number)| number.parse().ok())
+        };
+        Some(Self { all: number("nr_periods")?, throttled: number("nr_throttled")? })
+    }
+
+    /// The share of those since `before` in which the share of a core did not suffice.
+    pub(crate) fn throttled_since(self, before: Self) -> f64 {
+        (self.throttled - before.throttled) / (self.all - before.all).max(1.0)
+    }
 }
 
 impl Drop for Quota {
@@ -71,4 +101,14 @@ fn limit(group: &Path, version: Version, micros: u64) -> std::io::Result<()> {
 fn join(group: &Path, pid: u32) -> Result<()> {
     let list = group.join("cgroup.procs");
     fs::write(&list, pid.to_string()).with_context(|| format!("{pid} into {}", list.display()))
+}
+
+#[test]
+fn periods_of_both_versions_are_read() {
+    let first = Periods::parse("nr_periods 10\nnr_throttled 4\nthrottled_time 77\n").unwrap();
+    let second = "usage_usec 1\nuser_usec 1\nnr_periods 30\nnr_throttled 14\nthrottled_usec 9\n";
+    let share = Periods::parse(second).unwrap().throttled_since(first);
+    assert!((share - 0.5).abs() < 1e-9, "{share}");
+    assert!(first.throttled_since(first).abs() < 1e-9);
+    assert_eq!(Periods::parse("usage_usec 1\n"), None);
 }

@@ -133,7 +133,8 @@ async fn grow(command: &CommandLine, testbed: &Testbed, report: &mut Report) -> 
         report.wire = Some(wire::measure(testbed, &agents, &mut members, services.len()).await?);
     }
     progress("A rising rate of changes");
-    let load = Load { testbed, agents: &agents, members: &members, services: &services };
+    let load =
+        Load { testbed, agents: &agents, members: &members, services: &services, quota: None };
     report.load = load.raise(FIRST).await?;
     members.stop().await
 }

@@ -60,6 +60,7 @@ pub(crate) struct Rates {
 /// One Service that all members import.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Wide {
+    /// Those that import it.
     pub(crate) members: usize,
     /// When the last member had each change, in milliseconds.
     pub(crate) last_ms: Vec<f64>,
@@ -101,9 +102,9 @@ pub(crate) async fn rates(
     let copying = fill(members, FrontEnd::Copying).await?;
     let standard = fill(members, FrontEnd::Standard).await?;
     let members = &*members;
-    let load = |services| Load { testbed, agents, members, services };
     let pids = server_pids(testbed).chain(agents.pid(Agent::Hub)).collect();
     let quota = Quota::of(pids, HUB_MILLICORES)?;
+    let load = |services| Load { testbed, agents, members, services, quota: quota.as_ref() };
     Ok(Rates {
         members: size,
         services: copying.len(),
@@ -141,19 +142,19 @@ async fn fill(members: &mut SimulatedMembers, front_end: FrontEnd) -> Result<Vec
     Ok(services)
 }
 
-/// Lets all of `size` members import one Service, then changes an endpoint of it, again and again.
+/// Lets `size` members import one Service of a further one, then changes an endpoint of it, again and again.
 pub(crate) async fn wide(
     testbed: &Testbed,
     agents: &Agents,
     members: &mut SimulatedMembers,
     size: usize,
 ) -> Result<Wide> {
-    members.grow(testbed, size).await?;
+    members.grow(testbed, size + 1).await?;
     let service = TestService {
         front_end: FrontEnd::Standard,
         number: 0,
         exporters: vec![0],
-        importers: (1..size).collect(),
+        importers: (1..=size).collect(),
         slices: 1,
         endpoints: ENDPOINTS,
     };

@@ -325,6 +325,18 @@ mod tests {
     }
 
     #[test]
+    fn the_page_of_releases_has_the_patches_that_are_built() {
+        let page = include_str!("../../../docs/versions.md");
+        for [_, kubernetes, _] in &SUPPORTED {
+            let patch = kubernetes.module.version().unwrap().trim_start_matches('v');
+            let (minor, _) = patch.rsplit_once('.').unwrap();
+            let row = format!("| {minor} | {patch} |");
+            assert!(page.contains(&row), "docs/versions.md lacks {row}");
+        }
+        assert_eq!(KUBELET.module.version().unwrap(), PROGRAMS[1].module.version().unwrap());
+    }
+
+    #[test]
     fn the_pinned_modules_name_their_versions() {
         for program in &PROGRAMS {
             assert!(program.module.version().unwrap().starts_with('v'), "{}", program.name);

@@ -58,7 +58,7 @@ async fn a_hub_is_lost_and_nothing_changes_where_its_services_are_imported() {
 
 /// Agents of the members run on: they see the hub go back in its history, which takes them a minute to get over each time.
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "four minutes: make soak-offload"]
+#[ignore = "four minutes: make soak-hubs"]
 async fn a_hub_is_lost_twice_under_agents_that_run() {
     let _turn = TURN.lock().await;
     let testbed = Testbed::start(Options::members(3)).await.unwrap();
@@ -84,21 +84,21 @@ async fn kubernetes_writes_own_endpoints_where_it_is_asked_to() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "ten minutes: make soak-offload"]
+#[ignore = "ten minutes: make soak-hubs"]
 async fn a_large_hub_is_lost_and_rebuilt_by_the_api_of_the_fleet() {
     let _turn = TURN.lock().await;
     large::story(FrontEnd::Fleet).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "ten minutes: make soak-offload"]
+#[ignore = "ten minutes: make soak-hubs"]
 async fn a_large_hub_is_lost_and_rebuilt_by_the_standard_api() {
     let _turn = TURN.lock().await;
     large::story(FrontEnd::Standard).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "five minutes: make soak-offload"]
+#[ignore = "five minutes: make soak-hubs"]
 async fn two_hubs_behind_one_address_take_nothing_away() {
     let _turn = TURN.lock().await;
     two_hubs::story().await.unwrap();
@@ -113,7 +113,7 @@ async fn without_kinds_and_rights_nothing_is_removed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "three minutes: make soak-offload"]
+#[ignore = "three minutes: make soak-hubs"]
 async fn many_exports_that_are_withdrawn_at_once_go_by_themselves() {
     let _turn = TURN.lock().await;
     withdrawn::story().await.unwrap();
@@ -126,7 +126,7 @@ async fn a_member_without_the_hub_keeps_what_it_imported() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "three minutes: make soak-offload"]
+#[ignore = "three minutes: make soak-hubs"]
 async fn a_restored_hub_brings_nothing_back() {
     let _turn = TURN.lock().await;
     restored::story().await.unwrap();

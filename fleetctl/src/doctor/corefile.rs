@@ -46,6 +46,11 @@ impl Word<'_> {
         self.begin + self.text.len()
     }
 
+    /// The line in which it ends.
+    fn last_line(&self) -> usize {
+        self.line + lines(self.text)
+    }
+
     fn malformed(&self, what: &'static str) -> Malformed {
         Malformed { line: self.line, what }
     }
@@ -94,7 +99,7 @@ impl<'a> Corefile<'a> {
     /// Reads a Corefile.
     ///
     /// # Errors
-    /// If a brace has no partner.
+    /// If a brace has no partner, or nothing before it.
     pub fn parse(text: &'a str) -> Result<Self, Malformed> {
         let mut words = words(text);
         let servers = directives(&mut words, &[])?;
@@ -129,8 +134,15 @@ impl<'a> Corefile<'a> {
             let option = format!("{MULTICLUSTER} {CLUSTERSET}");
             let indent = self.indent(plugin.words[0].begin);
             match &plugin.block {
-                Some(block) => text.insert_str(block.begin, &format!("\n{indent}    {option}")),
-                None => text.insert_str(
+                Some(block) => {
+                    let next = self.text[block.begin..].lines().next().unwrap_or_default().trim();
+                    // Options may begin in the line of the brace; each needs one of its own.
+                    let is_last = next.is_empty() || next.starts_with('#');
+                    let end = if is_last { String::new() } else { format!("\n{indent}   ") };
+                    insert(&mut text, block.begin, &format!("\n{indent}    {option}{end}"));
+                }
+                None => insert(
+                    &mut text,
                     plugin.words.last()?.end(),
                     &format!(" {{\n{indent}    {option}\n{indent}}}"),
                 ),
@@ -143,7 +155,7 @@ impl<'a> Corefile<'a> {
                 // It serves the zones of its server, which have to be named beside another one.
                 None => (&plugin.words[0], [&server.zones()[..], &[CLUSTERSET]].concat()),
             };
-            text.insert_str(after.end(), &format!(" {}", zones.join(" ")));
+            insert(&mut text, after.end(), &format!(" {}", zones.join(" ")));
         }
         Some(text)
     }
@@ -213,6 +225,13 @@ impl<'a> Directive<'a> {
     }
 }
 
+/// Inserts words. What comes next may be a word that begins right behind a quote.
+fn insert(text: &mut String, at: usize, words: &str) {
+    let is_apart = text[at..].chars().next().is_none_or(char::is_whitespace);
+    text.insert_str(at, if is_apart { "" } else { " " });
+    text.insert_str(at, words);
+}
+
 /// The zone of a server's address such as `dns://clusterset.local.:53`; `None` for another protocol than plain DNS, for a snippet, and
 /// for what is no name.
 fn zone_of(address: &str) -> Option<&str> {
@@ -255,6 +274,9 @@ fn directives<'a>(
                 return Err(word.malformed("no brace is open"));
             }
             (Some(word), Some(_)) if word.text == "}" => return Ok(directives),
+            (Some(word), _) if word.text == "{" => {
+                return Err(word.malformed("this brace has nothing before it"));
+            }
             (Some(first), _) => directives.push(directive(first, words, open)?),
         }
     }
@@ -267,9 +289,10 @@ fn directive<'a>(
     open: &[Word<'a>],
 ) -> Result<Directive<'a>, Malformed> {
     let mut directive = Directive { words: vec![first], block: None };
+    let mut line = first.last_line();
     let belongs =
-        |word: &Word<'a>| word.text != "}" && (open.is_empty() || word.line == first.line);
-    while let Some(word) = words.next_if(belongs) {
+        |line, word: &Word<'a>| word.text != "}" && (open.is_empty() || word.line == line);
+    while let Some(word) = words.next_if(|word| belongs(line, word)) {
         if word.text == "{" {
             if open.len() == DEPTH {
                 return Err(word.malformed("too many braces in braces"));
@@ -278,6 +301,7 @@ fn directive<'a>(
             directive.block = Some(Block { begin: word.end(), directives });
             break;
         }
+        line = word.last_line();
         directive.words.push(word);
     }
     Ok(directive)
@@ -285,28 +309,34 @@ fn directive<'a>(
 
 type Words<'a> = Peekable<std::vec::IntoIter<Word<'a>>>;
 
-/// The words of a text, without comments. A word in quotes keeps them, since none that matters here is in quotes.
+/// The words of a text, without comments, as the lexer of CoreDNS finds them. A word in quotes keeps them, since none that matters here is
+/// in quotes; it may have several lines, and ends with the text if nothing else ends it.
 fn words(text: &str) -> Words<'_> {
     let mut words = Vec::new();
-    let mut begin = 0;
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        let mut rest = line;
-        loop {
-            rest = rest.trim_start();
-            if rest.is_empty() || rest.starts_with('#') {
-                break;
-            }
-            let end =
-                if rest.starts_with('"') { quoted(rest) } else { rest.find(char::is_whitespace) };
-            // Quotes that end in another line end this one.
-            let (word, after) = rest.split_at(end.unwrap_or_else(|| rest.trim_end().len()));
-            let at = begin + line.len() - rest.len();
-            words.push(Word { text: word, begin: at, line: number + 1 });
-            rest = after;
+    let (mut at, mut line) = (0, 1);
+    while let Some(first) = text[at..].chars().next() {
+        let rest = &text[at..];
+        let length = match first {
+            '"' => quoted(rest).unwrap_or(rest.len()),
+            '#' => rest.find('\n').unwrap_or(rest.len()),
+            _ if first.is_whitespace() => first.len_utf8(),
+            _ => rest.find(char::is_whitespace).unwrap_or(rest.len()),
+        };
+        let whole = &rest[..length];
+        // Within a word it hides what follows it there, and not the rest of the line.
+        let word = if first == '"' { whole } else { whole.split('#').next().unwrap_or_default() };
+        if !word.trim().is_empty() {
+            words.push(Word { text: word, begin: at, line });
         }
-        begin += line.len();
+        line += lines(whole);
+        at += length;
     }
     words.into_iter().peekable()
+}
+
+/// How many lines end in a text.
+fn lines(text: &str) -> usize {
+    text.matches('\n').count()
 }
 
 /// A word without the quotes around it.
@@ -397,7 +427,7 @@ mod tests {
     /// Found by chance: what is no name was printed among the zones.
     #[test]
     fn quotes_are_no_part_of_a_zone() {
-        let text = "\"local:53\" \"#x\" {$DOMAIN}:53 \"a \\\" b {\n{\n \"kubernetes\"\n}";
+        let text = "\"local:53\" \"#x\" {$DOMAIN}:53 \"a \\\" b {\"\n{\n \"kubernetes\"\n}";
         let expected = text.replace(
             "\"kubernetes\"\n",
             "\"kubernetes\" local {$DOMAIN} clusterset.local {\n     multicluster clusterset.local\n }\n",
@@ -407,6 +437,25 @@ mod tests {
         let quoted =
             ". {\n kubernetes \"clusterset.local.\" {\n  multicluster \"clusterset.local\"\n }\n}";
         assert_eq!(flaws(quoted), []);
+    }
+
+    /// Found by chance: what was put behind such a word was inside its quotes.
+    #[test]
+    fn quotes_end_where_corednss_lexer_ends_them() {
+        let open = ". {\n kubernetes \"a \\\" b {\n}\n";
+        let error = Corefile::parse(open).unwrap_err().to_string();
+        assert_eq!(error, "line 1: this brace is not closed");
+        let in_line = ". {\n kubernetes local { labels a }\n}";
+        let hides = [Flaw::Hides("labels")];
+        assert_eq!(flaws(&mended(in_line)), hides, "{}", mended(in_line));
+        let adjacent = ". {\n kubernetes \"a\"b\n}";
+        assert_eq!(flaws(&mended(adjacent)), [], "{}", mended(adjacent));
+        let nameless = Corefile::parse("{ local:53 { kubernetes }").unwrap_err().to_string();
+        assert_eq!(nameless, "line 1: this brace has nothing before it");
+        let text = ". {\n kubernetes \"a\n# b\" local # c\n ready#d {\n }\n}";
+        let expected = ". {\n kubernetes \"a\n# b\" clusterset.local local {\n     multicluster clusterset.local\n } # c\n ready#d {\n }\n}";
+        assert_eq!(mended(text), expected);
+        assert_eq!(flaws(expected), []);
     }
 
     #[test]

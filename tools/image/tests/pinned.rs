@@ -89,6 +89,38 @@ fn workflows_use_nothing_that_can_be_moved() {
     assert!(all > 0, "no workflow was found");
 }
 
+/// Images that a script names, with their tag or digest. What stands beside a variable is put together there.
+fn pulled(script: &str) -> Vec<&str> {
+    let breaks = |c: char| c.is_whitespace() || "'\"=".contains(c);
+    let words = script.split(breaks).filter(|word| {
+        let registry = word.split_once('/').map_or("", |(registry, _)| registry);
+        let name = word.rsplit('/').next().unwrap_or_default();
+        let has_tag = name.split_once(':').is_some_and(|(_, tag)| !tag.is_empty());
+        has_tag && registry.contains('.') && registry.starts_with(char::is_alphanumeric)
+    });
+    words.filter(|word| !word.contains("://") && !word.contains('$')).collect()
+}
+
+#[test]
+fn scripts_pull_nothing_that_can_be_moved() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut all = 0;
+    for folder in [".ci", "e2e/kind", "e2e/kind/stand-in"] {
+        for entry in fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let Ok(text) = fs::read_to_string(&path) else { continue };
+            for image in pulled(&text) {
+                assert!(has_digest(image), "{}: {image} has no digest", path.display());
+                all += 1;
+            }
+        }
+    }
+    assert!(all > 0, "no script pulls the image of the Pods on kind");
+    let script =
+        "run --image 'ghcr.io/a/b:1' --image=docker.io/c:2@sha256:0 http://x.y:1/z \"$r/d:3\"";
+    assert_eq!(pulled(script), ["ghcr.io/a/b:1", "docker.io/c:2@sha256:0"]);
+}
+
 #[test]
 fn what_can_be_moved_is_found_however_it_is_written() {
     let (commit, digest) = ("a1".repeat(20), "b2".repeat(32));

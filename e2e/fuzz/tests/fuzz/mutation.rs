@@ -1,5 +1,7 @@
 //! Changes of JSON values, by chance.
 
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -22,6 +24,10 @@ enum Change {
     Reverse,
     /// The value of another place.
     CopyFrom(usize),
+    /// One of the annotations that agents read and write, wherever it belongs.
+    Annotate(usize, String),
+    /// The same with a label.
+    Label(usize, String),
 }
 
 /// Changes of any kind.
@@ -33,6 +39,8 @@ pub(crate) fn any_mutation() -> impl Strategy<Value = Mutation> {
         1 => Just(Change::Double),
         1 => Just(Change::Reverse),
         2 => any::<usize>().prop_map(Change::CopyFrom),
+        2 => (any::<usize>(), text()).prop_map(|(which, text)| Change::Annotate(which, text)),
+        1 => (any::<usize>(), text()).prop_map(|(which, text)| Change::Label(which, text)),
     ];
     (any::<usize>(), change).prop_map(|(place, change)| Mutation { place, change })
 }
@@ -41,6 +49,7 @@ pub(crate) fn any_mutation() -> impl Strategy<Value = Mutation> {
 pub(crate) fn typed_mutation() -> impl Strategy<Value = Mutation> {
     let change = prop_oneof![
         4 => any::<u64>().prop_map(Change::Alter),
+        2 => (any::<usize>(), text()).prop_map(|(which, text)| Change::Annotate(which, text)),
         2 => Just(Change::Double),
         1 => Just(Change::Reverse),
     ];
@@ -57,7 +66,7 @@ pub(crate) fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-const TEXTS: [&str; 30] = [
+const TEXTS: [&str; 34] = [
     "",
     "*",
     "/",
@@ -84,6 +93,10 @@ const TEXTS: [&str; 30] = [
     "-009999-01-02T01:59:59Z",
     "9999-12-30T22:00:00Z",
     "99999999999999999999",
+    "1000",
+    "0",
+    "+7",
+    "true",
     "\u{0}",
     "\u{2028}é",
     "{\"MemberClusters\":{\"fleet-member-m00\":\"m00\"}}",
@@ -125,6 +138,10 @@ impl Mutation {
             _ => None,
         };
         match &self.change {
+            Change::Annotate(which, text) => {
+                name(object, "annotations", &ANNOTATIONS, *which, text);
+            }
+            Change::Label(which, text) => name(object, "labels", &LABELS, *which, text),
             Change::Remove => remove(object, place),
             Change::CopyFrom(_) => put(object, place, other.unwrap_or_default()),
             Change::Put(value) => put(object, place, value.clone()),
@@ -140,6 +157,27 @@ impl Mutation {
                 }
             }
         }
+    }
+}
+
+/// The keys that agents know, from where they are declared: one that is new is tried, too.
+static ANNOTATIONS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| declared(include_str!("../../../../api/src/annotations.rs")));
+static LABELS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| declared(include_str!("../../../../api/src/labels.rs")));
+
+/// The texts of all constants of a file.
+fn declared(source: &str) -> Vec<&str> {
+    let constants = source.split("pub const ").skip(1);
+    constants.filter_map(|constant| constant.split('"').nth(1)).collect()
+}
+
+/// Puts one of these keys into a map of the metadata; what has no such map gets one.
+fn name(object: &mut Value, map: &str, keys: &[&str], which: usize, text: &str) {
+    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    let map = metadata.entry(map).or_insert_with(|| json!({}));
+    if let Some(map) = map.as_object_mut() {
+        map.insert(keys[which % keys.len()].to_owned(), text.into());
     }
 }
 
@@ -257,6 +295,14 @@ pub(crate) fn reversed(value: &Value, levels: usize) -> String {
         }
         value => value.to_string(),
     }
+}
+
+#[test]
+fn all_keys_of_ours_are_known() {
+    assert!(ANNOTATIONS.contains(&fleet_api::annotations::WEIGHT));
+    assert!(ANNOTATIONS.contains(&fleet_api::annotations::TERMINATING_AT_EXPORTER));
+    assert!(LABELS.contains(&fleet_api::labels::OFFLOADED_LABEL_PREFIX));
+    assert!(ANNOTATIONS.len() > 25 && LABELS.len() > 15, "{ANNOTATIONS:?}, {LABELS:?}");
 }
 
 #[test]

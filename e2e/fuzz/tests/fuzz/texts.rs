@@ -5,6 +5,7 @@ use fleet_api::{ObjectName, TraceContext};
 use fleet_model::cidr::{Cidr, Cidrs};
 use fleet_model::denied_namespaces::DeniedNamespaces;
 use fleet_model::multicluster::mode::Mode;
+use fleet_model::weight;
 use fleet_runtime::credential::SecretKey;
 use fleet_virtual_node::node::Amount;
 use member_agent::{AllowedReservedCidrs, ImportNamespaces};
@@ -44,6 +45,7 @@ fn what_is_read_is_written_the_same() {
         let text = &*text;
         again(text, ObjectName::parse, ObjectName::to_string)?;
         again(text, TraceContext::parse, TraceContext::to_string)?;
+        again(text, |text| weight::parse(Some(text)).ok(), u16::to_string)?;
         again(text, |text| text.parse::<Cidr>().ok(), Cidr::to_string)?;
         again(text, |text| text.parse::<Cidrs>().ok(), Cidrs::to_string)?;
         again(text, |text| text.parse::<Mode>().ok(), |mode| mode.as_str().to_owned())?;

@@ -16,6 +16,11 @@ const LAST_MS: f64 = 2000.0;
 const WRITES: f64 = 1.0;
 /// What may be among the writes in a minute that no change is the reason for, per change.
 const HALF: f64 = 0.5;
+/// A hub that wants more than its share in this part of the time answers late because of that: work comes in bursts, so its share need
+/// not be used up on average.
+const OFTEN: f64 = 0.5;
+/// Of the machine.
+const NEARLY_ALL: f64 = 0.9;
 /// Memory of the hub agent, in MiB.
 const MEMORY: f64 = 120.0;
 
@@ -79,17 +84,23 @@ fn first_limit(front_end: &str, step: &Step, millicores: Option<u64>) -> String 
     let of_hub = millicores.map_or(machine, cores);
     let hub = (spent.servers + spent.hub_agent) / spent.seconds;
     let all = hub + spent.members / spent.seconds;
-    let first = if hub / of_hub < all / machine {
-        "this machine, which plays the members, too"
-    } else if spent.servers < spent.hub_agent {
-        "the CPU of the hub agent"
+    let throttled = step.throttled.unwrap_or(0.0);
+    let first = if throttled >= OFTEN {
+        if spent.servers < spent.hub_agent {
+            "The first limit is **the CPU of the hub agent**."
+        } else {
+            "The first limit is **the CPU of the hub's API server and its store**."
+        }
+    } else if all >= NEARLY_ALL * machine {
+        "The first limit is **this machine**, which plays the members, too."
     } else {
-        "the CPU of the hub's API server and its store"
+        "Neither is used up: the hub carries that in a minute in which the machine does not pause."
     };
     format!(
-        "Through {front_end}, {:.1} changes a second are too much: the hub uses {hub:.2} of its {of_hub:.1} cores, all together \
-         {all:.2} of {machine:.0}. The first limit is **{first}**.",
-        step.rate
+        "Through {front_end}, {:.1} changes a second are too much: the hub uses {hub:.2} of its {of_hub:.1} cores and wants more in \
+         {:.0} % of the time, all together {all:.2} of {machine:.0}. {first}",
+        step.rate,
+        throttled * 100.0,
     )
 }
 
@@ -119,7 +130,7 @@ fn of_wide(wide: &Wide, page: &mut String) {
     let each: Vec<String> = wide.last_ms.iter().map(|millis| format!("{millis:.0}")).collect();
     let _ = write!(
         page,
-        "\n{} members import one Service. The last of them had a change of an endpoint, with the fleet at rest before, after {} ms \
+        "\n{} members import one Service of a further one. The last of them had a change of an endpoint, with the fleet at rest before, after {} ms \
          (at most {LAST_MS} each time: {}). A change took {:.2} writes on the hub (at most {WRITES}: {}), {:.0} ms of CPU of its API \
          server and store, which send it to each member, and {:.1} ms of the hub agent, which needed {memory:.0} MiB at the peak (at \
          most {MEMORY}: {}).\n",
@@ -150,7 +161,8 @@ mod tests {
             written: 0.0,
             watched: 0.0,
         };
-        Step { wanted: rate, rate, p50_ms: 10.0, p99_ms: 20.0, sustained, spent }
+        let throttled = Some(if sustained { 0.1 } else { 0.9 });
+        Step { wanted: rate, rate, p50_ms: 10.0, p99_ms: 20.0, sustained, throttled, spent }
     }
 
     fn page(copying: Vec<Step>, last_ms: Vec<f64>, writes: f64) -> String {
@@ -181,13 +193,27 @@ mod tests {
         // 11 s of the 7.5 s that it may have in 15 s.
         assert!(
             text.contains(
-                "150.0 changes a second are too much: the hub uses 0.73 of its 0.5 cores"
+                "150.0 changes a second are too much: the hub uses 0.73 of its 0.5 cores and wants more in 90 % of the time"
             ),
             "{text}"
         );
         assert!(text.contains("The first limit is **the CPU of the hub"), "{text}");
         let text = page(vec![step(30.1, true)], vec![2001.0, 100.0], 2.0);
         assert_eq!(text.matches("**missed**").count(), 4, "{text}");
+    }
+
+    #[test]
+    fn a_limit_is_named_where_something_is_used_up() {
+        let limit = |throttled, members| {
+            let mut step = step(150.0, false);
+            (step.throttled, step.spent.members) = (throttled, members);
+            first_limit("copies", &step, Some(500))
+        };
+        let machine = std::thread::available_parallelism().map_or(1.0, |all| count(all.get()));
+        assert!(limit(Some(0.6), 0.0).contains("**the CPU of the hub's API server"));
+        assert!(limit(Some(0.4), machine * 15.0).contains("**this machine**"));
+        assert!(limit(None, machine * 15.0).contains("**this machine**"));
+        assert!(limit(Some(0.4), 0.0).contains("Neither is used up"));
     }
 
     #[test]

@@ -37,6 +37,8 @@ use run::{Size, Totals, kill_at_each_write, run_all};
 
 /// In `make test`.
 const FEW: u64 = 40;
+/// Of these each is run twice, in `make test`.
+const REPEATED: u64 = 3;
 /// In `make soak-plans`.
 const MANY: u64 = 10_000;
 /// Plans of which each write is tried, in `make soak-plans`.
@@ -58,6 +60,18 @@ fn some_random_plans_hold() {
 #[ignore = "half an hour"]
 fn thousands_of_random_plans_hold() {
     check(Size::WHOLE, MANY, |first, plans| run_all(Size::WHOLE, first, plans));
+}
+
+/// Otherwise a seed that has failed may hold when it is repeated.
+#[test]
+fn a_seed_is_the_same_plan_each_time() {
+    for seed in 1..=REPEATED {
+        let [first, second] = [(), ()].map(|()| run::steps(Size::SMALL, seed));
+        assert!(first.len() > 100, "seed {seed} has {} steps", first.len());
+        let differs = first.iter().zip(&second).find(|(first, second)| first != second);
+        assert_eq!(differs, None, "seed {seed}");
+        assert_eq!(first.len(), second.len(), "seed {seed}");
+    }
 }
 
 /// A process may die before, after and during any write.

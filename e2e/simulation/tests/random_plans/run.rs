@@ -30,12 +30,21 @@ pub(crate) struct Outcome {
     /// Writes that were begun, whatever became of them.
     pub(crate) begun: usize,
     pub(crate) asked: usize,
-    pub(crate) judged: bool,
+    pub(crate) judged: Option<Judged>,
     /// As in [`World::dearest`].
     pub(crate) dearest: usize,
     pub(crate) passed: Duration,
     effects: Effects,
     log: Vec<String>,
+}
+
+/// What the oracle was asked about the record of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Judged {
+    /// All that needs no audit log.
+    Whole,
+    /// What must be so at rest: the hub got another store, and the record begins there.
+    Rests,
 }
 
 /// What came of many.
@@ -45,7 +54,8 @@ pub(crate) struct Totals {
     pub(crate) count: u64,
     sums: Outcome,
     runs: usize,
-    judged: usize,
+    judged_whole: usize,
+    judged_rests: usize,
     /// How to repeat them, and what was found first.
     pub(crate) failed: Vec<(String, String)>,
 }
@@ -61,7 +71,8 @@ impl Totals {
         self.sums.passed += outcome.passed;
         self.sums.dearest = self.sums.dearest.max(outcome.dearest);
         self.sums.effects.add(&outcome.effects);
-        self.judged += usize::from(outcome.judged);
+        self.judged_whole += usize::from(outcome.judged == Some(Judged::Whole));
+        self.judged_rests += usize::from(outcome.judged == Some(Judged::Rests));
         if let Some(first) = outcome.findings.into_iter().next() {
             eprintln!("FLEET_SEED={name}: {first}");
             self.failed.push((name, first));
@@ -78,7 +89,8 @@ impl Totals {
         self.sums.dearest = self.sums.dearest.max(other.sums.dearest);
         self.sums.effects.add(&other.sums.effects);
         self.runs += other.runs;
-        self.judged += other.judged;
+        self.judged_whole += other.judged_whole;
+        self.judged_rests += other.judged_rests;
         self.failed.extend(other.failed);
         self
     }
@@ -97,11 +109,11 @@ impl Totals {
 
 impl fmt::Display for Totals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { first, count, sums, runs, judged, failed } = self;
+        let Self { first, count, sums, runs, judged_whole, judged_rests, failed } = self;
         write!(
             f,
             "seeds {first} to {}: {runs} plans with {} acts in {} hours, {} plans of keys, {} writes each looked at ({} changes), at most {} % of \
-             what may be written, {} crashes, {judged} histories judged by the oracle; {} failed\nEffects: {}",
+             what may be written, {} crashes, {judged_whole} histories judged by the oracle and {judged_rests} since the hub's last store; {} failed\nEffects: {}",
             first + count - 1,
             sums.acts,
             sums.passed.as_secs() / 3600,
@@ -214,15 +226,7 @@ fn perform(base: &Base, seed: u64, acts: &[Act], is_told: bool) -> Outcome {
     if world.is_fine() {
         world.withdraw();
     }
-    let judged = world.is_fine();
-    if judged {
-        let violations = match &world.replaced {
-            None => judge_history(&record::of(&Start::of(&base.servers), &world)),
-            Some(start) => judge_rests(&record::of(start, &world)),
-        };
-        let lines = violations.iter().map(ToString::to_string);
-        world.fleet.env.findings.extend(lines);
-    }
+    let judged = world.is_fine().then(|| judge(base, &mut world));
     let dearest = world.dearest;
     let mut env = world.fleet.env;
     if let Ok(kinds) = std::env::var("FLEET_SHOW") {
@@ -244,6 +248,15 @@ fn perform(base: &Base, seed: u64, acts: &[Act], is_told: bool) -> Outcome {
     }
 }
 
+fn judge(base: &Base, world: &mut World) -> Judged {
+    let (judged, violations) = match &world.replaced {
+        None => (Judged::Whole, judge_history(&record::of(&Start::of(&base.servers), world))),
+        Some(start) => (Judged::Rests, judge_rests(&record::of(start, world))),
+    };
+    world.fleet.env.findings.extend(violations.iter().map(ToString::to_string));
+    judged
+}
+
 /// Shows all objects of these kinds as they were in the end.
 fn show(env: &mut Env, kinds: &str) {
     for at in 0..env.servers.0.len() {
@@ -256,6 +269,11 @@ fn show(env: &mut Env, kinds: &str) {
             env.note(|| line);
         }
     }
+}
+
+/// All that happens in a plan, a line each.
+pub(crate) fn steps(size: Size, seed: u64) -> Vec<String> {
+    run(&Base::joined(size.members), seed, &acts(size, seed), true).log
 }
 
 /// Repeats a plan and, where it fails, prints what is needed for that. `death` is the write at which a process is killed.

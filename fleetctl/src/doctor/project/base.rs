@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::credential::CredentialStatus;
 use crate::doctor::fields::{containers, name_of, object_name, plain_setting, text, texts};
 use crate::doctor::seen::{Install, Policy, Proxy, Token};
+use crate::yaml;
 
 /// Labels that charts set.
 const INSTANCE: &str = "app.kubernetes.io/instance";
@@ -65,7 +66,7 @@ pub(in crate::doctor) fn proxy(daemon_set: &Value, config: Option<&Value>) -> Pr
 impl Proxy {
     /// What its image, such as `registry:5000/kube-proxy:v1.34.1-eks@sha256:...`, and its configuration in YAML have.
     pub fn read(image: Option<&str>, config: &str) -> Self {
-        let config: Value = serde_saphyr::from_str(config).unwrap_or_default();
+        let config: Value = yaml::read(config).unwrap_or_default();
         Self {
             mode: text(&config["mode"]).filter(|mode| !mode.is_empty()),
             version: image.and_then(minor),
