@@ -1,17 +1,19 @@
 //! YAML.
 //!
 //! Errors name the place and not the text around it, as they would by default: a file that is named by mistake may be a kubeconfig or a
-//! Secret. And a text is hardly larger in memory than it is: a few lines of aliases of aliases would be gigabytes.
+//! Secret. And what a few lines of aliases of aliases may become is bounded by the length of the text.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_saphyr::{
-    Error, Options, SerializeError, alias_limits, from_multiple_with_options,
+    Error, Options, SerializeError, alias_limits, budget, from_multiple_with_options,
     from_str_with_options, options, to_string,
 };
 
-/// What aliases may repeat in a text of a few bytes, in events of the parser: values, and the ends of lists and maps.
-const REPEATED: usize = 256;
+/// What aliases may repeat in any text, in events of the parser: values, and the ends of lists and maps.
+const REPEATED: usize = 4096;
+/// What all values may have together, in bytes, and how many for each byte of the text.
+const SCALARS: (usize, usize) = (64 << 10, 4);
 
 /// Writes a document.
 pub(crate) fn write<T: Serialize>(value: &T) -> Result<String, SerializeError> {
@@ -30,7 +32,8 @@ pub(crate) fn read_all<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, Error>
 
 fn options_for(text: &str) -> Options {
     let aliases = alias_limits! { max_total_replayed_events: text.len() + REPEATED };
-    options! { with_snippet: false, alias_limits: aliases }
+    let scalars = budget! { max_total_scalar_bytes: SCALARS.0 + SCALARS.1 * text.len() };
+    options! { with_snippet: false, alias_limits: aliases, budget: scalars }
 }
 
 #[cfg(test)]
@@ -51,6 +54,8 @@ mod tests {
         let error = read::<Value>(&text).unwrap_err().to_string();
         assert!(error.contains("alias"), "{error}");
         assert!(read_all::<Value>(&text).is_err());
+        let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(32 << 10), ["*a"; 2000].join(", "));
+        assert!(read::<Value>(&long).is_err());
         let few = "a: &a {x: 1, y: [2, 3]}\nb: [*a, *a, *a]\nc: {<<: *a}\n";
         assert_eq!(read::<Value>(few).unwrap()["b"][2]["y"][1], 3);
     }

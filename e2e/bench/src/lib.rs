@@ -55,6 +55,8 @@ use scrape::Scrape;
 
 const NAMESPACE: &str = "bench";
 const SERVICES: usize = 100;
+/// The variable of `--max-services-per-member`.
+const SERVICES_OF_A_MEMBER: &str = "MAX_SERVICES_PER_MEMBER";
 
 /// Measures latency, API writes, CPU time and memory of a fleet on this machine.
 #[derive(Debug, Parser)]
@@ -117,6 +119,16 @@ enum Part {
 }
 
 impl CommandLine {
+    /// Agents as they are shipped, but for what a member may export where many Services are idle: their admin has raised that.
+    fn agents(&self) -> AgentOptions {
+        let mut options = AgentOptions::default();
+        if self.idle > 0 {
+            let most = self.idle + 2 * size::LARGE;
+            options.environment.push((SERVICES_OF_A_MEMBER.to_owned(), most.to_string()));
+        }
+        options
+    }
+
     fn wants(&self, part: Part) -> bool {
         let long = [
             Part::Size,
@@ -318,7 +330,7 @@ async fn with_agents(
         .into_iter()
         .any(|part| command.wants(part))
     {
-        let started = agents.insert(Agents::start(fleet, &AgentOptions::default()).await?);
+        let started = agents.insert(Agents::start(fleet, &command.agents()).await?);
         if let Some(folder) = &command.profile {
             profile = Profile::start(fleet, started, folder)?;
         }

@@ -16,6 +16,8 @@ use serde::{Deserialize, Serialize};
 const SERVERS: [&str; 2] = ["etcd", "kube-apiserver"];
 /// The kinds that endpoints cross the hub in.
 const CROSSING: [&str; 2] = ["endpointsliceexports", "endpointsliceimports"];
+/// Leases, and the heartbeats of members.
+const SIGNS_OF_LIFE: [&str; 2] = ["leases", "internalmemberclusters"];
 const WRITES: [&str; 4] = ["POST", "PUT", "PATCH", "DELETE"];
 
 /// Since the processes began.
@@ -44,7 +46,7 @@ pub(crate) struct Spent {
     pub(crate) members: f64,
     /// Writes of exported and imported slices on the hub.
     pub(crate) writes: f64,
-    /// Writes of whatever there is on the hub but Leases, which are renewed whether anything changes or not.
+    /// Writes of whatever there is on the hub but signs of life, which are renewed whether anything changes or not.
     pub(crate) all_writes: f64,
     /// Bytes of the requests for slices.
     pub(crate) written: f64,
@@ -77,7 +79,9 @@ impl Account {
             servers_rss,
             members: Usage::of(std::process::id())?.cpu,
             writes: CROSSING.map(|kind| writes(&[("resource", kind)])).iter().sum(),
-            all_writes: writes(&[]) - writes(&[("resource", "leases")]),
+            all_writes: SIGNS_OF_LIFE
+                .iter()
+                .fold(writes(&[]), |all, kind| all - writes(&[("resource", *kind)])),
             written: of_crossing("apiserver_request_body_size_bytes_sum"),
             watched: of_crossing("apiserver_watch_events_sizes_sum"),
         })

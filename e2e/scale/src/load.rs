@@ -37,7 +37,7 @@ pub(crate) struct Step {
     pub(crate) p50_ms: f64,
     pub(crate) p99_ms: f64,
     pub(crate) sustained: bool,
-    /// The share of time in which the hub wanted more of the processor than it may have, where it has a [`Quota`].
+    /// The share of the periods in which the hub ran, and wanted more of the processor than it may have; where it has a [`Quota`].
     #[serde(default)]
     pub(crate) throttled: Option<f64>,
     /// What it took.

@@ -12,6 +12,8 @@ const PERIOD: u64 = 100_000;
 /// Where control groups of the first version have the processor, and where those of the second are.
 const ROOTS: [(&str, Version); 2] =
     [("/sys/fs/cgroup/cpu", Version::First), ("/sys/fs/cgroup", Version::Second)];
+/// What every group of the second version has.
+const OF_SECOND: &str = "cgroup.controllers";
 
 /// Of control groups (`cgroups(7)`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +55,7 @@ impl Quota {
     }
 }
 
-/// Periods in which processes of a group wanted to run, and how many of them ended before the processes had what they wanted.
+/// Periods in which processes of a group ran, and how many of them ended before the processes had what they wanted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Periods {
     all: f64,
@@ -93,7 +95,11 @@ fn limit(group: &Path, version: Version, micros: u64) -> std::io::Result<()> {
             fs::write(group.join("cpu.cfs_period_us"), PERIOD.to_string())?;
             fs::write(group.join("cpu.cfs_quota_us"), micros.to_string())
         }
-        Version::Second => fs::write(group.join("cpu.max"), format!("{micros} {PERIOD}")),
+        Version::Second => {
+            // Elsewhere a file of any name can be made.
+            fs::metadata(group.join(OF_SECOND))?;
+            fs::write(group.join("cpu.max"), format!("{micros} {PERIOD}"))
+        }
     }
 }
 

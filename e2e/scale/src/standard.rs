@@ -8,7 +8,7 @@ use fleet_testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_testbed::multicluster::{MODE, SETTLE};
 use fleet_testbed::{Testbed, crds, rbac};
 use serde::{Deserialize, Serialize};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::account::{Account, server_pids};
 use crate::growth::count;
@@ -34,8 +34,9 @@ const HUB_MILLICORES: u64 = 500;
 const CHANGES: usize = 10;
 /// How long nothing happens before each of them.
 const REST: Duration = Duration::from_secs(3);
-/// How long nothing happens before the first, to know what the fleet costs at rest.
-const REST_OF_WIDE: Duration = Duration::from_secs(30);
+/// How long nothing happens before the first, to know what the fleet costs at rest; and how long they take with the rest after them.
+/// Members send heartbeats each minute, all of those that were started together at once: both have to have as many of them.
+const MINUTE: Duration = Duration::from_mins(1);
 const PATIENCE: Duration = Duration::from_mins(15);
 
 /// What was measured.
@@ -64,7 +65,7 @@ pub(crate) struct Wide {
     pub(crate) members: usize,
     /// When the last member had each change, in milliseconds.
     pub(crate) last_ms: Vec<f64>,
-    /// Writes on the hub per change, of whatever kind; Leases are not counted.
+    /// Writes on the hub per change, of whatever kind; signs of life are not counted.
     pub(crate) writes: f64,
     /// CPU milliseconds of the hub's API server and store per change, without what they need at rest.
     pub(crate) servers_ms: f64,
@@ -161,10 +162,10 @@ pub(crate) async fn wide(
     members.open(&service);
     members.settle(PATIENCE).await.context("all members import")?;
     // Statuses follow the endpoints.
-    sleep(4 * REST).await;
+    sleep(MINUTE).await;
     let begin = Account::take(testbed, agents).await?;
-    sleep(REST_OF_WIDE).await;
-    let rested = Account::take(testbed, agents).await?;
+    sleep(MINUTE).await;
+    let (rested, at_rest) = (Account::take(testbed, agents).await?, Instant::now());
     let mut last_ms = Vec::new();
     for _ in 0..CHANGES {
         sleep(REST).await;
@@ -176,6 +177,8 @@ pub(crate) async fn wide(
     }
     // What follows a change is part of it.
     sleep(REST).await;
+    let minutes = at_rest.elapsed().as_secs() / MINUTE.as_secs() + 1;
+    sleep_until(at_rest + MINUTE * u32::try_from(minutes)?).await;
     let worked = Account::take(testbed, agents).await?;
     let (rest, work) = (rested.since(&begin), worked.since(&rested));
     Ok(Wide {

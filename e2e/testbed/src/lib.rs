@@ -10,7 +10,7 @@
 //!   [`virtual_node`] lets Pods of one member run in another, [`traffic`] directs what is imported; [`prometheus`] and [`otlp`]
 //!   observe it;
 //! - [`edition`] is a version of this project, [`released`] builds the last release;
-//! - [`wait`] waits for conditions; [`command`] is `fleet-testbed`.
+//! - [`wait`] waits for conditions, [`turn`] for the fleets of other tests; [`command`] is `fleet-testbed`.
 
 pub mod admission;
 pub mod agent;
@@ -60,6 +60,7 @@ mod testbed;
 pub mod timing;
 mod token;
 pub mod traffic;
+pub mod turn;
 pub mod versions;
 pub mod virtual_node;
 pub mod wait;

@@ -10,6 +10,7 @@ use fleet_testbed::apply::apply;
 use fleet_testbed::cluster::{Cluster, merged_kubeconfig};
 use fleet_testbed::multicluster::{MODE, SETTLE, export, prepare};
 use fleet_testbed::objects::{edit, find, remove};
+use fleet_testbed::turn::turn;
 use fleet_testbed::wait::wait_for;
 use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use fleet_testbed::{Options, Testbed};
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::{doctor_base, doctor_claim, doctor_definitions, doctor_servers};
 use crate::tool::{DEPLOYMENT, Said, Tool, deployment};
-use crate::{DEADLINE, TEAM, TURN, WEB};
+use crate::{DEADLINE, TEAM, WEB};
 
 /// The member that is looked at.
 pub(crate) const EAST: &str = "member-1";
@@ -51,7 +52,7 @@ const USUAL: &str = ".:53 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_doctor_finds_what_is_broken() {
-    let _turn = TURN.lock().await;
+    let _turn = turn().await;
     // So that addresses of Services can be used up.
     let small = vec!["--service-cluster-ip-range=10.96.0.0/28".to_owned()];
     let options = Options { apiserver_arguments: small, ..Options::members(2).without_audit() };

@@ -6,6 +6,7 @@ use fleet_api::kinds;
 use fleet_api::names::member_namespace;
 use fleet_testbed::agents::{Agent, Agents};
 use fleet_testbed::objects::edit;
+use fleet_testbed::turn::turn;
 use fleet_testbed::virtual_node::{RANGE, decide, offer, options, prepare};
 use fleet_testbed::wait::wait_until;
 use fleet_testbed::{Options, Testbed, member_policy};
@@ -13,7 +14,7 @@ use serde_json::json;
 
 use crate::doctor::{EAST, finds_nothing_of};
 use crate::tool::Tool;
-use crate::{DEADLINE, TEAM, TURN};
+use crate::{DEADLINE, TEAM};
 
 const EXECUTOR: Agent = Agent::Member(1);
 const NODES: &str = "hub virtual-nodes  ";
@@ -21,7 +22,7 @@ const OFFERS: &str = "hub offload-offers  ";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_doctor_finds_what_keeps_pods_from_another_member() {
-    let _turn = TURN.lock().await;
+    let _turn = turn().await;
     let testbed = Testbed::start(Options::members(2).without_audit()).await.unwrap();
     let result = story(&testbed).await;
     testbed.explain(result).await.unwrap();

@@ -36,6 +36,7 @@ use fleet_testbed::join::namespace;
 use fleet_testbed::kubeconfig::write_secret;
 use fleet_testbed::objects::{api, edit, find, remove};
 use fleet_testbed::rbac;
+use fleet_testbed::turn::turn;
 use fleet_testbed::wait::wait_until;
 use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use fleet_testbed::{Options, Testbed};
@@ -45,7 +46,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::Api;
 use kube::api::{DeleteParams, PostParams};
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
 
 use tool::Tool;
 
@@ -59,12 +59,9 @@ const MUCH: usize = 21;
 /// The testbed's second cluster.
 const WEST: Agent = Agent::Member(1);
 
-/// Control planes are slow when there are many: one fleet at a time.
-static TURN: Mutex<()> = Mutex::const_new(());
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fleet_is_made_watched_and_explained() {
-    let _turn = TURN.lock().await;
+    let _turn = turn().await;
     let testbed = Testbed::start(Options::members(2).without_audit()).await.unwrap();
     let result = story(&testbed).await;
     testbed.explain(result).await.unwrap();
@@ -73,7 +70,7 @@ async fn a_fleet_is_made_watched_and_explained() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "ten minutes: make soak-hubs"]
 async fn what_is_foreseen_happens_on_real_servers() {
-    let _turn = TURN.lock().await;
+    let _turn = turn().await;
     what_if::story(what_if::actions(49), true).await.unwrap();
 }
 

@@ -25,12 +25,12 @@ use fleet_testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::multicluster::{MODE, SETTLE, prepare};
 use fleet_testbed::objects::{api, edit, find, remove};
+use fleet_testbed::turn::turn;
 use fleet_testbed::wait::wait_until;
 use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use fleet_testbed::{Options, Testbed};
 use kube::api::ListParams;
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
 
 use hub::HubSide;
 use user::{conditions, export, service};
@@ -43,12 +43,9 @@ const EAST: Agent = Agent::Member(0);
 /// Another one.
 const WEST: Agent = Agent::Member(1);
 
-/// Control planes are slow when there are many: one fleet at a time.
-static TURN: Mutex<()> = Mutex::const_new(());
-
 #[tokio::test(flavor = "multi_thread")]
 async fn members_import_through_the_standard_api() {
-    let _turn = TURN.lock().await;
+    let _turn = turn().await;
     let testbed = Testbed::start(Options::members(3)).await.unwrap();
     let result = imports::story(&testbed).await;
     testbed.explain(result).await.unwrap();
@@ -56,7 +53,7 @@ async fn members_import_through_the_standard_api() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn members_export_through_the_standard_api() {
-    let _turn = TURN.lock().await;
+    let _turn = turn().await;
     let testbed = Testbed::start(Options::members(2)).await.unwrap();
     let result = async {
         story(&testbed).await?;

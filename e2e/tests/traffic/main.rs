@@ -28,6 +28,7 @@ use fleet_testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::exchange::{export, import, wait_imported};
 use fleet_testbed::observer::{Observer, What};
+use fleet_testbed::turn::turn;
 use fleet_testbed::wait::wait_until;
 use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use fleet_testbed::{Options, Testbed};
@@ -35,13 +36,10 @@ use held::wait_held;
 use hub_side::HubSide;
 use large::FrontEnd;
 use shared::{addresses, imported};
-use tokio::sync::Mutex;
 
 const DEADLINE: Duration = Duration::from_mins(2);
 const SHOP: &str = "shop";
 const WEB: &str = "web";
-/// Control planes are slow when there are many: one fleet at a time.
-static TURN: Mutex<()> = Mutex::const_new(());
 /// Members that export, and the one that imports.
 const EAST: usize = 0;
 const NORTH: usize = 1;
@@ -50,7 +48,7 @@ const WEST: usize = 2;
 /// Agents of the members end with the hub, and start again over the new one: they hand on what they follow.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_is_lost_and_nothing_changes_where_its_services_are_imported() {
-    let _turn = TURN.lock().await;
+    let _turn = turn().await;
     let testbed = Testbed::start(Options::members(3)).await.unwrap();
     let result = story(&testbed, true).await;
     testbed.explain(result).await.unwrap();
@@ -60,7 +58,7 @@ async fn a_hub_is_lost_and_nothing_changes_where_its_services_are_imported() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "four minutes: make soak-hubs"]
 async fn a_hub_is_lost_twice_under_agents_that_run() {
-    let _turn = TURN.lock().await;
+    let _turn = turn().await;
     let testbed = Testbed::start(Options::members(3)).await.unwrap();
     let result = story(&testbed, false).await;
     testbed.explain(result).await.unwrap();
@@ -69,7 +67,7 @@ async fn a_hub_is_lost_twice_under_agents_that_run() {
 /// A member that ends is silent by verdict: what that means to ports.
 #[tokio::test(flavor = "multi_thread")]
 async fn ports_of_a_member_that_ends_yield_to_those_of_another() {
-    let _turn = TURN.lock().await;
+    let _turn = turn().await;
     let testbed = Testbed::start(Options::members(3)).await.unwrap();
     let result = verdict::story(&testbed).await;
     testbed.explain(result).await.unwrap();
@@ -77,7 +75,7 @@ async fn ports_of_a_member_that_ends_yield_to_those_of_another() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn kubernetes_writes_own_endpoints_where_it_is_asked_to() {
-    let _turn = TURN.lock().await;
+    let _turn = turn().await;
     let testbed = Testbed::start(Options::members(2)).await.unwrap();
     let result = local::story(&testbed).await;
     testbed.explain(result).await.unwrap();
@@ -86,27 +84,27 @@ async fn kubernetes_writes_own_endpoints_where_it_is_asked_to() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "ten minutes: make soak-hubs"]
 async fn a_large_hub_is_lost_and_rebuilt_by_the_api_of_the_fleet() {
-    let _turn = TURN.lock().await;
+    let _turn = turn().await;
     large::story(FrontEnd::Fleet).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "ten minutes: make soak-hubs"]
 async fn a_large_hub_is_lost_and_rebuilt_by_the_standard_api() {
-    let _turn = TURN.lock().await;
+    let _turn = turn().await;
     large::story(FrontEnd::Standard).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "five minutes: make soak-hubs"]
 async fn two_hubs_behind_one_address_take_nothing_away() {
-    let _turn = TURN.lock().await;
+    let _turn = turn().await;
     two_hubs::story().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_kinds_and_rights_nothing_is_removed() {
-    let _turn = TURN.lock().await;
+    let _turn = turn().await;
     let testbed = Testbed::start(Options::members(3).without_audit()).await.unwrap();
     let result = Box::pin(without_kinds::story(&testbed)).await;
     testbed.explain(result).await.unwrap();
@@ -115,20 +113,20 @@ async fn without_kinds_and_rights_nothing_is_removed() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "three minutes: make soak-hubs"]
 async fn many_exports_that_are_withdrawn_at_once_go_by_themselves() {
-    let _turn = TURN.lock().await;
+    let _turn = turn().await;
     withdrawn::story().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_member_without_the_hub_keeps_what_it_imported() {
-    let _turn = TURN.lock().await;
+    let _turn = turn().await;
     cut_off::story().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "three minutes: make soak-hubs"]
 async fn a_restored_hub_brings_nothing_back() {
-    let _turn = TURN.lock().await;
+    let _turn = turn().await;
     restored::story().await.unwrap();
 }
 

@@ -1,75 +1,27 @@
 //! The configuration of CoreDNS, as far as names in clusterset.local depend on it. Pure.
 //!
 //! The syntax is that of the CoreDNS manual, "Configuration": blocks of servers with the zones they answer, a plugin per line, and
-//! options of a plugin in braces. What other files or snippets bring in by `import` is not seen.
+//! options of a plugin in braces. What other files or snippets bring in by `import`, and what variables contain, is not seen.
 
-use std::fmt;
-use std::iter::Peekable;
+mod parser;
+
+pub use parser::Malformed;
+use parser::{Directive, IMPORT};
 
 /// The zone of names that all clusters share (KEP-1645, "DNS").
 const CLUSTERSET: &str = "clusterset.local";
+/// The zone around it.
+const LOCAL: &str = "local";
 /// What every Corefile of Kubernetes serves.
 const KUBERNETES: &str = "kubernetes";
 /// The option of the plugin that answers with ServiceImports.
 const MULTICLUSTER: &str = "multicluster";
 /// The plugin that asks other servers: first the zone, then the servers, or a file that names those of the node.
 const FORWARD: &str = "forward";
-/// The directive that brings in another file.
-const IMPORT: &str = "import";
-
-/// Braces in braces: a server, a plugin, an option, and one more for plugins to come.
-const DEPTH: usize = 4;
-
-/// A plugin or an option, with its arguments.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Directive<'a> {
-    words: Vec<Word<'a>>,
-    block: Option<Block<'a>>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Block<'a> {
-    /// Where the text in the braces begins.
-    begin: usize,
-    directives: Vec<Directive<'a>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Word<'a> {
-    text: &'a str,
-    begin: usize,
-    line: usize,
-}
-
-impl Word<'_> {
-    fn end(&self) -> usize {
-        self.begin + self.text.len()
-    }
-
-    /// The line in which it ends.
-    fn last_line(&self) -> usize {
-        self.line + lines(self.text)
-    }
-
-    fn malformed(&self, what: &'static str) -> Malformed {
-        Malformed { line: self.line, what }
-    }
-}
-
-/// A text that CoreDNS would not accept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Malformed {
-    line: usize,
-    what: &'static str,
-}
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.what)
-    }
-}
-
-impl std::error::Error for Malformed {}
+/// The port of DNS.
+const PORT: &str = "53";
+/// How variables begin.
+const VARIABLES: [&str; 2] = ["{$", "{%"];
 
 /// What keeps names in clusterset.local from being answered as they should.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,9 +53,7 @@ impl<'a> Corefile<'a> {
     /// # Errors
     /// If a brace has no partner, or nothing before it.
     pub fn parse(text: &'a str) -> Result<Self, Malformed> {
-        let mut words = words(text);
-        let servers = directives(&mut words, &[])?;
-        Ok(Self { text, servers })
+        Ok(Self { text, servers: parser::servers(text)? })
     }
 
     /// What is wrong with it for names in clusterset.local, the worst first.
@@ -111,7 +61,9 @@ impl<'a> Corefile<'a> {
         let Some(server) = self.server() else { return vec![Flaw::NoServer] };
         let Some(plugin) = server.option(KUBERNETES) else { return vec![Flaw::NoPlugin] };
         let zone = (!zones(server, plugin).into_iter().any(is_clusterset)).then_some(Flaw::NoZone);
-        let reads = plugin.option(MULTICLUSTER).is_some_and(|it| it.arguments().any(is_clusterset));
+        // Of several, CoreDNS takes the last one.
+        let read = plugin.options(MULTICLUSTER).last();
+        let reads = read.is_some_and(|it| it.arguments().any(is_clusterset));
         let option = (!reads).then_some(Flaw::NoOption);
         let hides = ["namespace_labels", "labels", "namespaces"]
             .into_iter()
@@ -131,22 +83,8 @@ impl<'a> Corefile<'a> {
         let mut text = self.text.to_owned();
         // From the end to the beginning, so that positions stay.
         if self.flaws().contains(&Flaw::NoOption) {
-            let option = format!("{MULTICLUSTER} {CLUSTERSET}");
-            let indent = self.indent(plugin.words[0].begin);
-            match &plugin.block {
-                Some(block) => {
-                    let next = self.text[block.begin..].lines().next().unwrap_or_default().trim();
-                    // Options may begin in the line of the brace; each needs one of its own.
-                    let is_last = next.is_empty() || next.starts_with('#');
-                    let end = if is_last { String::new() } else { format!("\n{indent}   ") };
-                    insert(&mut text, block.begin, &format!("\n{indent}    {option}{end}"));
-                }
-                None => insert(
-                    &mut text,
-                    plugin.words.last()?.end(),
-                    &format!(" {{\n{indent}    {option}\n{indent}}}"),
-                ),
-            }
+            let (at, option) = self.option_to_add(plugin)?;
+            insert(&mut text, at, &option);
         }
         if self.flaws().contains(&Flaw::NoZone) {
             let (after, zones) = match plugin.words.get(1) {
@@ -155,20 +93,41 @@ impl<'a> Corefile<'a> {
                 // It serves the zones of its server, which have to be named beside another one.
                 None => (&plugin.words[0], [&server.zones()[..], &[CLUSTERSET]].concat()),
             };
-            insert(&mut text, after.end(), &format!(" {}", zones.join(" ")));
+            insert(&mut text, after.end, &format!(" {}", zones.join(" ")));
         }
         Some(text)
     }
 
-    /// Whether it brings in other files or snippets, which are not seen here.
+    /// What makes the plugin read ServiceImports, and where it belongs.
+    fn option_to_add(&self, plugin: &Directive<'a>) -> Option<(usize, String)> {
+        if let Some(other) = plugin.options(MULTICLUSTER).last() {
+            return Some((other.words.last()?.end, format!(" {CLUSTERSET}")));
+        }
+        let option = format!("{MULTICLUSTER} {CLUSTERSET}");
+        let indent = self.indent(plugin.words[0].begin);
+        let Some(block) = &plugin.block else {
+            let option = format!(" {{\n{indent}    {option}\n{indent}}}");
+            return Some((plugin.words.last()?.end, option));
+        };
+        let next = self.text[block.begin..].lines().next().unwrap_or_default().trim();
+        // Options may begin in the line of the brace; each needs one of its own.
+        let is_last = next.is_empty() || next.starts_with('#');
+        let end = if is_last { String::new() } else { format!("\n{indent}   ") };
+        Some((block.begin, format!("\n{indent}    {option}{end}")))
+    }
+
+    /// Whether a part of it is elsewhere, in other files, snippets or variables.
     pub fn imports(&self) -> bool {
-        let named = |directive: &Directive<'_>| directive.name() == IMPORT;
-        self.servers.iter().any(|server| named(server) || server.option(IMPORT).is_some())
+        let has_variable = |text: &str| VARIABLES.iter().any(|begin| text.contains(begin));
+        let addresses = self.servers.iter().flat_map(|server| &server.words);
+        self.servers.iter().any(Directive::imports)
+            || addresses.into_iter().any(|address| has_variable(address.text))
     }
 
     /// Whether a server of its own answers the zone by asking a DNS server, not those of the node.
     pub fn forwards_clusterset(&self) -> bool {
-        let own = self.server().filter(|server| server.zone_length() == Some(CLUSTERSET.len()));
+        let own =
+            self.server().filter(|server| server.zone_length(false) == Some(CLUSTERSET.len()));
         let forward = own.and_then(|server| server.option(FORWARD));
         forward.is_some_and(|forward| {
             let mut targets = forward.arguments().skip(1).peekable();
@@ -176,14 +135,16 @@ impl<'a> Corefile<'a> {
         })
     }
 
-    /// The server that answers the zone: the one with the longest zone that contains it, as CoreDNS chooses.
+    /// The server that answers the zone: the one with the longest zone that contains it, as CoreDNS chooses. If none does at the port of
+    /// DNS, a Service may lead to another one.
     fn server(&self) -> Option<&Directive<'a>> {
-        let answers = |server: &&Directive<'a>| server.zone_length();
-        self.servers
-            .iter()
-            .filter_map(|server| Some((answers(&server)?, server)))
-            .max_by_key(|(length, _)| *length)
-            .map(|(_, server)| server)
+        let answers = |only_usual| {
+            let servers = self.servers.iter();
+            let servers =
+                servers.filter_map(|server| Some((server.zone_length(only_usual)?, server)));
+            servers.max_by_key(|(length, server)| (*length, server.option(KUBERNETES).is_some()))
+        };
+        answers(true).or_else(|| answers(false)).map(|(_, server)| server)
     }
 
     /// The blanks before a place in its line.
@@ -195,34 +156,78 @@ impl<'a> Corefile<'a> {
 }
 
 impl<'a> Directive<'a> {
+    fn options(&self, name: &str) -> impl DoubleEndedIterator<Item = &Self> {
+        let options = self.block.iter().flat_map(|block| &block.directives);
+        options.filter(move |directive| directive.name() == name)
+    }
+
     fn option(&self, name: &str) -> Option<&Self> {
-        self.block.as_ref()?.directives.iter().find(|directive| directive.name() == name)
+        self.options(name).next()
     }
 
     /// Its first word; there is always one.
     fn name(&self) -> &'a str {
-        unquoted(self.words[0].text)
+        self.words[0].text
     }
 
     fn arguments(&self) -> impl Iterator<Item = &'a str> {
-        self.words.iter().skip(1).map(|word| unquoted(word.text))
+        self.words.iter().skip(1).map(|word| word.text)
+    }
+
+    fn imports(&self) -> bool {
+        let mut inside = self.block.iter().flat_map(|block| &block.directives);
+        self.name() == IMPORT || inside.any(Self::imports)
+    }
+
+    fn addresses(&self) -> impl Iterator<Item = Address<'a>> {
+        let texts = self.words.iter().flat_map(|word| word.text.split(','));
+        texts.filter_map(Address::parse)
     }
 
     /// The zones of a server; `.` is all.
     fn zones(&self) -> Vec<&'a str> {
-        let addresses = self.words.iter().flat_map(|word| word.text.split(','));
-        addresses.filter_map(zone_of).map(|zone| if zone.is_empty() { "." } else { zone }).collect()
+        self.addresses().map(|it| if it.zone.is_empty() { "." } else { it.zone }).collect()
     }
 
     /// The length of the longest of a server's zones that contains clusterset.local.
-    fn zone_length(&self) -> Option<usize> {
-        self.zones()
-            .into_iter()
-            .map(|zone| zone.trim_end_matches('.'))
-            .filter(|zone| zone.is_empty() || *zone == CLUSTERSET || *zone == "local")
-            .map(str::len)
-            .max()
+    fn zone_length(&self, only_usual: bool) -> Option<usize> {
+        let answers = |it: &Address<'_>| {
+            let same = |zone: &str| it.zone.eq_ignore_ascii_case(zone);
+            (it.is_usual || !only_usual) && (it.zone.is_empty() || same(CLUSTERSET) || same(LOCAL))
+        };
+        self.addresses().filter(answers).map(|it| it.zone.len()).max()
     }
+}
+
+/// An address that a server answers at.
+struct Address<'a> {
+    /// Without a dot at its end: that of all names is empty.
+    zone: &'a str,
+    /// Whether its port is that of DNS.
+    is_usual: bool,
+}
+
+impl<'a> Address<'a> {
+    /// Reads one such as `dns://clusterset.local.:53`; `None` for another protocol than plain DNS, for a snippet, and for what is no name.
+    fn parse(text: &'a str) -> Option<Self> {
+        if text.is_empty() || text.starts_with('(') {
+            return None;
+        }
+        let text = match text.split_once("://") {
+            Some(("dns", rest)) => rest,
+            Some(_) => return None,
+            None => text,
+        };
+        let (zone, port) = text.rsplit_once(':').unwrap_or((text, PORT));
+        // A word in quotes may be anything, also what ends in another line.
+        let is_name = !zone.contains(['"', '#']) && !zone.contains(char::is_whitespace);
+        is_name.then(|| Self { zone: zone.trim_end_matches('.'), is_usual: port == PORT })
+    }
+}
+
+/// All words of a Corefile that CoreDNS reads, for tests.
+pub fn words(text: &str) -> Vec<&str> {
+    parser::words(text).into_iter().map(|word| word.text).collect()
 }
 
 /// Inserts words. What comes next may be a word that begins right behind a quote.
@@ -232,24 +237,6 @@ fn insert(text: &mut String, at: usize, words: &str) {
     text.insert_str(at, words);
 }
 
-/// The zone of a server's address such as `dns://clusterset.local.:53`; `None` for another protocol than plain DNS, for a snippet, and
-/// for what is no name.
-fn zone_of(address: &str) -> Option<&str> {
-    let address = unquoted(address);
-    if address.is_empty() || address.starts_with('(') {
-        return None;
-    }
-    let address = match address.split_once("://") {
-        Some(("dns", rest)) => rest,
-        Some(_) => return None,
-        None => address,
-    };
-    let zone = address.rsplit_once(':').map_or(address, |(zone, _)| zone);
-    // A word in quotes may be anything, also what ends in another line.
-    let is_name = |zone: &&str| !zone.contains(['"', '#']) && !zone.contains(char::is_whitespace);
-    Some(zone.trim_end_matches('.')).filter(is_name)
-}
-
 /// The zones that a plugin serves: those that it names, or else those of its server.
 fn zones<'a>(server: &Directive<'a>, plugin: &Directive<'a>) -> Vec<&'a str> {
     let named: Vec<_> = plugin.arguments().collect();
@@ -257,103 +244,7 @@ fn zones<'a>(server: &Directive<'a>, plugin: &Directive<'a>) -> Vec<&'a str> {
 }
 
 fn is_clusterset(zone: &str) -> bool {
-    zone.trim_end_matches('.') == CLUSTERSET
-}
-
-/// Reads directives up to the brace that ends them, or to the end of the text. `open` are the braces around them.
-fn directives<'a>(
-    words: &mut Words<'a>,
-    open: &[Word<'a>],
-) -> Result<Vec<Directive<'a>>, Malformed> {
-    let mut directives = Vec::new();
-    loop {
-        match (words.next(), open.last()) {
-            (None, None) => return Ok(directives),
-            (None, Some(open)) => return Err(open.malformed("this brace is not closed")),
-            (Some(word), None) if word.text == "}" => {
-                return Err(word.malformed("no brace is open"));
-            }
-            (Some(word), Some(_)) if word.text == "}" => return Ok(directives),
-            (Some(word), _) if word.text == "{" => {
-                return Err(word.malformed("this brace has nothing before it"));
-            }
-            (Some(first), _) => directives.push(directive(first, words, open)?),
-        }
-    }
-}
-
-/// Reads the rest of a directive. The addresses of a server may take more than a line.
-fn directive<'a>(
-    first: Word<'a>,
-    words: &mut Words<'a>,
-    open: &[Word<'a>],
-) -> Result<Directive<'a>, Malformed> {
-    let mut directive = Directive { words: vec![first], block: None };
-    let mut line = first.last_line();
-    let belongs =
-        |line, word: &Word<'a>| word.text != "}" && (open.is_empty() || word.line == line);
-    while let Some(word) = words.next_if(|word| belongs(line, word)) {
-        if word.text == "{" {
-            if open.len() == DEPTH {
-                return Err(word.malformed("too many braces in braces"));
-            }
-            let directives = directives(words, &[open, &[word]].concat())?;
-            directive.block = Some(Block { begin: word.end(), directives });
-            break;
-        }
-        line = word.last_line();
-        directive.words.push(word);
-    }
-    Ok(directive)
-}
-
-type Words<'a> = Peekable<std::vec::IntoIter<Word<'a>>>;
-
-/// The words of a text, without comments, as the lexer of CoreDNS finds them. A word in quotes keeps them, since none that matters here is
-/// in quotes; it may have several lines, and ends with the text if nothing else ends it.
-fn words(text: &str) -> Words<'_> {
-    let mut words = Vec::new();
-    let (mut at, mut line) = (0, 1);
-    while let Some(first) = text[at..].chars().next() {
-        let rest = &text[at..];
-        let length = match first {
-            '"' => quoted(rest).unwrap_or(rest.len()),
-            '#' => rest.find('\n').unwrap_or(rest.len()),
-            _ if first.is_whitespace() => first.len_utf8(),
-            _ => rest.find(char::is_whitespace).unwrap_or(rest.len()),
-        };
-        let whole = &rest[..length];
-        // Within a word it hides what follows it there, and not the rest of the line.
-        let word = if first == '"' { whole } else { whole.split('#').next().unwrap_or_default() };
-        if !word.trim().is_empty() {
-            words.push(Word { text: word, begin: at, line });
-        }
-        line += lines(whole);
-        at += length;
-    }
-    words.into_iter().peekable()
-}
-
-/// How many lines end in a text.
-fn lines(text: &str) -> usize {
-    text.matches('\n').count()
-}
-
-/// A word without the quotes around it.
-fn unquoted(word: &str) -> &str {
-    let inside = word.strip_prefix('"').and_then(|word| word.strip_suffix('"'));
-    inside.unwrap_or(word)
-}
-
-/// Where a word in quotes ends.
-fn quoted(text: &str) -> Option<usize> {
-    let mut escaped = false;
-    let end = text.char_indices().skip(1).find(|(_, letter)| {
-        let ends = *letter == '"' && !escaped;
-        escaped = *letter == '\\' && !escaped;
-        ends
-    });
-    end.map(|(at, _)| at + 1)
+    zone.trim_end_matches('.').eq_ignore_ascii_case(CLUSTERSET)
 }
 
 #[cfg(test)]
@@ -450,12 +341,73 @@ mod tests {
         assert_eq!(flaws(&mended(in_line)), hides, "{}", mended(in_line));
         let adjacent = ". {\n kubernetes \"a\"b\n}";
         assert_eq!(flaws(&mended(adjacent)), [], "{}", mended(adjacent));
-        let nameless = Corefile::parse("{ local:53 { kubernetes }").unwrap_err().to_string();
-        assert_eq!(nameless, "line 1: this brace has nothing before it");
         let text = ". {\n kubernetes \"a\n# b\" local # c\n ready#d {\n }\n}";
         let expected = ". {\n kubernetes \"a\n# b\" clusterset.local local {\n     multicluster clusterset.local\n } # c\n ready#d {\n }\n}";
         assert_eq!(mended(text), expected);
         assert_eq!(flaws(expected), []);
+    }
+
+    /// Within a word `#` hides the rest of the word.
+    #[test]
+    fn what_is_hidden_in_a_word_stays_there() {
+        for (text, expected) in [
+            (
+                ". {\n kubernetes a#x {#y\n }\n}",
+                ". {\n kubernetes a#x clusterset.local {#y\n     multicluster clusterset.local\n }\n}",
+            ),
+            (
+                ". {\n kubernetes a#b c\n}",
+                ". {\n kubernetes a#b clusterset.local c {\n     multicluster clusterset.local\n }\n}",
+            ),
+            (
+                ". {\n kubernetes a {#c labels a\n }\n}",
+                ". {\n kubernetes a clusterset.local {#c\n     multicluster clusterset.local\n     labels a\n }\n}",
+            ),
+        ] {
+            assert_eq!(mended(text), expected);
+            assert!(!flaws(expected).contains(&Flaw::NoOption), "{expected}");
+        }
+    }
+
+    #[test]
+    fn the_only_server_needs_no_braces() {
+        let text =
+            "# all\n.:53\nkubernetes clusterset.local {\n multicluster clusterset.local\n}\n";
+        assert_eq!(flaws(text), []);
+        let next_line = ".:53,\n local\n{\n kubernetes\n {\n ttl 5\n }\n}";
+        assert_eq!(flaws(next_line), [Flaw::NoZone, Flaw::NoOption]);
+        assert_eq!(flaws(&mended(next_line)), []);
+    }
+
+    #[test]
+    fn what_is_no_server_hides_none() {
+        let server =
+            ".:53 {\n kubernetes clusterset.local {\n multicluster clusterset.local\n }\n}\n";
+        for other in [
+            "import custom/*.server\n",
+            "{\n log\n}\n",
+            "\u{feff}",
+            "(a) {\n log\n}\n",
+            "alone\n{\n}\n",
+        ] {
+            assert_eq!(flaws(&format!("{other}{server}")), [], "{other}");
+        }
+        let elsewhere = format!("{server}.:5353 {{\n forward . 8.8.8.8\n}}\nlocal:5353 {{\n}}");
+        assert_eq!(flaws(&elsewhere), [], "another port");
+        assert_eq!(flaws(&server.replace(":53", ":5353")), [], "the only port");
+        let loud = server.replace(".:53", "ClusterSet.Local").replace("{\n m", "{\n  m");
+        assert_eq!(flaws(&format!("{loud}.:53 {{\n}}")), [], "names have no case");
+    }
+
+    /// CoreDNS takes the last one, and not all.
+    #[test]
+    fn zones_of_other_clusters_stay() {
+        let text =
+            ". {\n kubernetes {\n  multicluster a.local\n  multicluster b.local # two\n }\n}";
+        let expected = text.replace("b.local", "b.local clusterset.local");
+        let expected = expected.replace("kubernetes", "kubernetes . clusterset.local");
+        assert_eq!(mended(text), expected);
+        assert_eq!(flaws(&expected), []);
     }
 
     #[test]
@@ -479,6 +431,8 @@ mod tests {
         let imports = |text: &str| Corefile::parse(text).unwrap().imports();
         assert!(imports("import custom/*.server\n. {\n kubernetes\n}"));
         assert!(imports(". {\n import snippet\n}"));
+        assert!(imports(". {\n kubernetes {\n import options\n }\n}"));
+        assert!(imports("{$DOMAIN}:53 {\n kubernetes\n}"));
         assert!(!imports(USUAL));
     }
 
@@ -496,6 +450,7 @@ mod tests {
         let of = |text: &str| Corefile::parse(text).unwrap_err().to_string();
         assert_eq!(of(". {\n kubernetes {\n}\n"), "line 1: this brace is not closed");
         assert_eq!(of(". {\n}\n}\n"), "line 3: no brace is open");
+        assert_eq!(of(". {\n {\n }\n}\n"), "line 2: this brace has nothing before it");
         let deep = "a {\n".repeat(100_000);
         assert_eq!(of(&deep), "line 5: too many braces in braces");
         assert_eq!(flaws(""), [Flaw::NoServer]);

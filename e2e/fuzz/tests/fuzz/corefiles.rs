@@ -1,6 +1,6 @@
 //! The configuration of CoreDNS, which `fleetctl doctor` reads and prints with what it lacks.
 
-use fleetctl::doctor::corefile::{Corefile, Flaw};
+use fleetctl::doctor::corefile::{Corefile, Flaw, words};
 use proptest::prelude::*;
 
 use crate::memory::bounded;
@@ -9,7 +9,7 @@ use crate::runner::check;
 
 const SEEDS: &str = "corpus/corefiles.txt";
 
-const WORDS: [&str; 24] = [
+const WORDS: [&str; 27] = [
     "{",
     "{",
     "{",
@@ -33,6 +33,9 @@ const WORDS: [&str; 24] = [
     "empty_service",
     "labels",
     "\"a \\\" b",
+    "\"a\n b\"",
+    "a#hidden",
+    "{#hidden",
     "# not read",
 ];
 
@@ -57,6 +60,9 @@ fn a_corefile_that_is_mended_lacks_nothing() {
             prop_assert!(flaws.contains(&Flaw::NoServer) || flaws.contains(&Flaw::NoPlugin));
             return Ok(());
         };
+        let (mut now, all) = (words(&mended).into_iter(), words(text));
+        let lost = all.into_iter().find(|word| !now.any(|it| it == *word));
+        prop_assert_eq!(lost, None, "{} became {}", text, mended);
         let again = Corefile::parse(&mended);
         let left = again.map(|again| again.flaws()).map_err(|error| error.to_string());
         let still: Vec<_> = flaws

@@ -161,8 +161,13 @@ impl Mutation {
 }
 
 /// The keys that agents know, from where they are declared: one that is new is tried, too.
-static ANNOTATIONS: LazyLock<Vec<&str>> =
-    LazyLock::new(|| declared(include_str!("../../../../api/src/annotations.rs")));
+static ANNOTATIONS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let all = [
+        include_str!("../../../../api/src/annotations.rs"),
+        include_str!("../../../../api/src/traffic/lease.rs"),
+    ];
+    all.into_iter().flat_map(declared).filter(|key| key.contains('/')).collect()
+});
 static LABELS: LazyLock<Vec<&str>> =
     LazyLock::new(|| declared(include_str!("../../../../api/src/labels.rs")));
 
@@ -301,8 +306,9 @@ pub(crate) fn reversed(value: &Value, levels: usize) -> String {
 fn all_keys_of_ours_are_known() {
     assert!(ANNOTATIONS.contains(&fleet_api::annotations::WEIGHT));
     assert!(ANNOTATIONS.contains(&fleet_api::annotations::TERMINATING_AT_EXPORTER));
+    assert!(ANNOTATIONS.contains(&fleet_api::traffic::lease::REACHED));
     assert!(LABELS.contains(&fleet_api::labels::OFFLOADED_LABEL_PREFIX));
-    assert!(ANNOTATIONS.len() > 25 && LABELS.len() > 15, "{ANNOTATIONS:?}, {LABELS:?}");
+    assert!(ANNOTATIONS.len() > 35 && LABELS.len() > 15, "{ANNOTATIONS:?}, {LABELS:?}");
 }
 
 #[test]

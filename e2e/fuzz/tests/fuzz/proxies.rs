@@ -40,10 +40,13 @@ fn image() -> impl Strategy<Value = String> {
     ]
 }
 
+/// What aliases may repeat whatever the length of the text, in kilobytes.
+const REPEATED: usize = 2048;
+
 #[test]
 fn a_proxy_has_the_mode_and_the_version_that_are_there() {
     check(SEEDS, 512, &(image(), configuration()), |(image, configuration)| {
-        let proxy = bounded(image.len() + configuration.len(), 1024, || {
+        let proxy = bounded(image.len() + configuration.len() + REPEATED, 1024, || {
             Proxy::read(Some(&image), &configuration)
         })?;
         if let Some(mode) = proxy.mode {

@@ -16,7 +16,7 @@ const LAST_MS: f64 = 2000.0;
 const WRITES: f64 = 1.0;
 /// What may be among the writes in a minute that no change is the reason for, per change.
 const HALF: f64 = 0.5;
-/// A hub that wants more than its share in this part of the time answers late because of that: work comes in bursts, so its share need
+/// A hub that wants more than its share in this part of the periods answers late because of that: work comes in bursts, so its share need
 /// not be used up on average.
 const OFTEN: f64 = 0.5;
 /// Of the machine.
@@ -84,8 +84,11 @@ fn first_limit(front_end: &str, step: &Step, millicores: Option<u64>) -> String 
     let of_hub = millicores.map_or(machine, cores);
     let hub = (spent.servers + spent.hub_agent) / spent.seconds;
     let all = hub + spent.members / spent.seconds;
-    let throttled = step.throttled.unwrap_or(0.0);
-    let first = if throttled >= OFTEN {
+    let is_throttled = step.throttled.is_some_and(|share| share >= OFTEN);
+    let wants = step.throttled.map_or_else(String::new, |share| {
+        format!(", and wants more in {:.0} % of the periods in which it runs", share * 100.0)
+    });
+    let first = if is_throttled {
         if spent.servers < spent.hub_agent {
             "The first limit is **the CPU of the hub agent**."
         } else {
@@ -94,13 +97,12 @@ fn first_limit(front_end: &str, step: &Step, millicores: Option<u64>) -> String 
     } else if all >= NEARLY_ALL * machine {
         "The first limit is **this machine**, which plays the members, too."
     } else {
-        "Neither is used up: the hub carries that in a minute in which the machine does not pause."
+        "Neither is used up: no limit was seen."
     };
     format!(
-        "Through {front_end}, {:.1} changes a second are too much: the hub uses {hub:.2} of its {of_hub:.1} cores and wants more in \
-         {:.0} % of the time, all together {all:.2} of {machine:.0}. {first}",
+        "Through {front_end}, {:.1} changes a second are too much: the hub uses {hub:.2} of its {of_hub:.1} cores{wants}; all \
+         together use {all:.2} of {machine:.0}. {first}",
         step.rate,
-        throttled * 100.0,
     )
 }
 
@@ -193,7 +195,7 @@ mod tests {
         // 11 s of the 7.5 s that it may have in 15 s.
         assert!(
             text.contains(
-                "150.0 changes a second are too much: the hub uses 0.73 of its 0.5 cores and wants more in 90 % of the time"
+                "150.0 changes a second are too much: the hub uses 0.73 of its 0.5 cores, and wants more in 90 % of the periods"
             ),
             "{text}"
         );

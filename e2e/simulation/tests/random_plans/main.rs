@@ -41,7 +41,7 @@ const FEW: u64 = 40;
 const REPEATED: u64 = 3;
 /// In `make soak-plans`.
 const MANY: u64 = 10_000;
-/// Plans of which each write is tried, in `make soak-plans`.
+/// Plans of which writes are tried, in `make soak-plans`.
 const TRIED: u64 = 12;
 
 fn number(variable: &str) -> Option<u64> {
@@ -80,6 +80,14 @@ fn a_seed_is_the_same_plan_each_time() {
 fn a_death_at_any_write_changes_nothing() {
     let kill = |first, plans| kill_at_each_write(Size::SMALL, first, plans, 1);
     check(Size::SMALL, TRIED, kill);
+}
+
+/// The same in fleets of twenty, of which a tenth of the writes is tried.
+#[test]
+#[ignore = "minutes"]
+fn a_death_in_a_whole_fleet_changes_nothing() {
+    let kill = |first, plans| kill_at_each_write(Size::WHOLE, first, plans, 10);
+    check(Size::WHOLE, TRIED, kill);
 }
 
 /// `run` gets the first seed, and how many there are.
