@@ -54,7 +54,8 @@ mod tests {
         let error = read::<Value>(&text).unwrap_err().to_string();
         assert!(error.contains("alias"), "{error}");
         assert!(read_all::<Value>(&text).is_err());
-        let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(32 << 10), ["*a"; 2000].join(", "));
+        let long =
+            format!("a: &a {}\nb: [{}]\n", "x".repeat(32 << 10), vec!["*a"; 2000].join(", "));
         assert!(read::<Value>(&long).is_err());
         let few = "a: &a {x: 1, y: [2, 3]}\nb: [*a, *a, *a]\nc: {<<: *a}\n";
         assert_eq!(read::<Value>(few).unwrap()["b"][2]["y"][1], 3);

@@ -51,7 +51,7 @@ impl<'a> Corefile<'a> {
     /// Reads a Corefile.
     ///
     /// # Errors
-    /// If a brace has no partner, or nothing before it.
+    /// If a brace or a quote has no partner, or a brace nothing before it.
     pub fn parse(text: &'a str) -> Result<Self, Malformed> {
         Ok(Self { text, servers: parser::servers(text)? })
     }
@@ -335,7 +335,7 @@ mod tests {
     fn quotes_end_where_corednss_lexer_ends_them() {
         let open = ". {\n kubernetes \"a \\\" b {\n}\n";
         let error = Corefile::parse(open).unwrap_err().to_string();
-        assert_eq!(error, "line 1: this brace is not closed");
+        assert_eq!(error, "line 2: this quote is not closed");
         let in_line = ". {\n kubernetes local { labels a }\n}";
         let hides = [Flaw::Hides("labels")];
         assert_eq!(flaws(&mended(in_line)), hides, "{}", mended(in_line));

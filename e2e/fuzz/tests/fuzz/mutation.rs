@@ -306,7 +306,7 @@ pub(crate) fn reversed(value: &Value, levels: usize) -> String {
 fn all_keys_of_ours_are_known() {
     assert!(ANNOTATIONS.contains(&fleet_api::annotations::WEIGHT));
     assert!(ANNOTATIONS.contains(&fleet_api::annotations::TERMINATING_AT_EXPORTER));
-    assert!(ANNOTATIONS.contains(&fleet_api::traffic::lease::REACHED));
+    assert!(ANNOTATIONS.contains(&fleet_api::traffic::REACHED));
     assert!(LABELS.contains(&fleet_api::labels::OFFLOADED_LABEL_PREFIX));
     assert!(ANNOTATIONS.len() > 35 && LABELS.len() > 15, "{ANNOTATIONS:?}, {LABELS:?}");
 }

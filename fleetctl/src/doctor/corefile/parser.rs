@@ -60,9 +60,13 @@ type Words<'a> = Peekable<std::vec::IntoIter<Word<'a>>>;
 /// Reads all servers, snippets, and imports among them.
 ///
 /// # Errors
-/// If a brace has no partner, or nothing before it.
+/// If a brace has no partner, or nothing before it; or a quote is not closed: CoreDNS reads on to the end, but nobody means that.
 pub(super) fn servers(text: &str) -> Result<Vec<Directive<'_>>, Malformed> {
-    let mut words = words(text).into_iter().peekable();
+    let words = words(text);
+    if let Some(last) = words.last().filter(|last| is_open(&text[last.begin..])) {
+        return Err(last.malformed("this quote is not closed"));
+    }
+    let mut words = words.into_iter().peekable();
     let mut servers = Vec::new();
     while let Some(first) = words.peek().copied() {
         if first.text == "}" {
@@ -171,7 +175,7 @@ pub(super) fn words(text: &str) -> Vec<Word<'_>> {
     while let Some(first) = text[at..].chars().next() {
         let rest = &text[at..];
         let length = match first {
-            '"' => quoted(rest),
+            '"' => quoted(rest).unwrap_or(rest.len()),
             '#' => rest.find('\n').unwrap_or(rest.len()),
             _ if first.is_whitespace() => first.len_utf8(),
             _ => rest.find(char::is_whitespace).unwrap_or(rest.len()),
@@ -194,13 +198,18 @@ fn inside(whole: &str) -> &str {
     }
 }
 
+/// Whether a word begins with a quote that nothing ends.
+fn is_open(word: &str) -> bool {
+    word.starts_with('"') && quoted(word).is_none()
+}
+
 /// How long a word in quotes is. It may have several lines, and ends with the text if nothing else ends it.
-fn quoted(text: &str) -> usize {
+fn quoted(text: &str) -> Option<usize> {
     let mut escaped = false;
     let end = text.char_indices().skip(1).find(|(_, letter)| {
         let ends = *letter == '"' && !escaped;
         escaped = *letter == '\\' && !escaped;
         ends
     });
-    end.map_or(text.len(), |(at, _)| at + 1)
+    end.map(|(at, _)| at + 1)
 }
