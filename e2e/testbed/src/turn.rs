@@ -2,12 +2,12 @@
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Control planes are slow when there are many. But each story waits most of its time: one fleet leaves processors idle.
-const FLEETS: usize = 2;
+/// Several programs run at a time, and each control plane takes a gigabyte: with two fleets per program, 24 are not enough.
+const FLEETS: usize = 1;
 
 static TURNS: Semaphore = Semaphore::const_new(FLEETS);
 
-/// Waits until this program may have another fleet, which it may while it keeps the answer. `--test-threads=1` is for what measures.
+/// Waits until this program may have another fleet, which it may while it keeps the answer.
 pub async fn turn() -> SemaphorePermit<'static> {
     // Nothing closes it.
     TURNS.acquire().await.expect("turns are never closed")
