@@ -60,7 +60,7 @@ type Words<'a> = Peekable<std::vec::IntoIter<Word<'a>>>;
 /// Reads all servers, snippets, and imports among them.
 ///
 /// # Errors
-/// If a brace has no partner, or nothing before it; or a quote is not closed: CoreDNS reads on to the end, but nobody means that.
+/// If a brace has no partner, or nothing before it; or a quote is not closed: CoreDNS reads on to the end, but no user means that.
 pub(super) fn servers(text: &str) -> Result<Vec<Directive<'_>>, Malformed> {
     let words = words(text);
     if let Some(last) = words.last().filter(|last| is_open(&text[last.begin..])) {
