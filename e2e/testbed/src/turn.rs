@@ -1,14 +1,11 @@
-//! How many fleets the tests of one program have at a time.
+//! One fleet at a time for the tests of a program.
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Mutex, MutexGuard};
 
-/// Several programs run at a time, and each control plane takes a gigabyte: with two fleets per program, 24 are not enough.
-const FLEETS: usize = 1;
+/// Several programs run at a time, and each control plane takes a gigabyte: with two fleets per program, 24 GB are not enough.
+static TURN: Mutex<()> = Mutex::const_new(());
 
-static TURNS: Semaphore = Semaphore::const_new(FLEETS);
-
-/// Waits until this program may have another fleet, which it may while it keeps the answer.
-pub async fn turn() -> SemaphorePermit<'static> {
-    // Nothing closes it.
-    TURNS.acquire().await.expect("turns are never closed")
+/// Waits until no other test of this program has a fleet, and keeps them waiting until the answer is dropped.
+pub async fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().await
 }

@@ -14,14 +14,11 @@ mod parts;
 mod story;
 
 use anyhow::Result;
+use fleet_testbed::turn::turn;
 use fleet_testbed::{Options, Testbed};
-use tokio::sync::Mutex;
-
-/// One testbed at a time: each has several control planes.
-static ONE: Mutex<()> = Mutex::const_new(());
 
 async fn play(options: Options, story: impl AsyncFnOnce(&Testbed) -> Result<()>) {
-    let _one = ONE.lock().await;
+    let _turn = turn().await;
     let testbed = Testbed::start(options).await.unwrap();
     let result = story(&testbed).await;
     testbed.explain(result).await.unwrap();

@@ -139,7 +139,8 @@ impl<'a> Corefile<'a> {
     /// DNS, a Service may lead to another one.
     fn server(&self) -> Option<&Directive<'a>> {
         let answers = |only_usual| {
-            let servers = self.servers.iter();
+            // The name of a file may be that of a zone.
+            let servers = self.servers.iter().filter(|server| server.name() != IMPORT);
             let servers =
                 servers.filter_map(|server| Some((server.zone_length(only_usual)?, server)));
             servers.max_by_key(|(length, server)| (*length, server.option(KUBERNETES).is_some()))
@@ -385,6 +386,7 @@ mod tests {
             ".:53 {\n kubernetes clusterset.local {\n multicluster clusterset.local\n }\n}\n";
         for other in [
             "import custom/*.server\n",
+            "import local\n",
             "{\n log\n}\n",
             "\u{feff}",
             "(a) {\n log\n}\n",

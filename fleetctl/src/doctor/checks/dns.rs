@@ -97,8 +97,9 @@ pub(super) fn corefile(member: &Subject<'_>) -> Outcome {
 /// A finding about a Corefile of which a part is elsewhere.
 fn incomplete(found: Finding) -> Finding {
     let advice = found.advice.unwrap_or_default();
-    let advice =
-        format!("{advice}. What the Corefile brings in by import was not read: look there, too");
+    let advice = format!(
+        "{advice}. What the Corefile brings in by import or variables was not read: look there, too"
+    );
     Finding { advice: Some(advice), ..found }
 }
 
