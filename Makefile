@@ -65,7 +65,10 @@ test: ## Run all tests, unit to scenario, the latter on real control planes
 
 # By name: with a package, cargo would choose other features and build all again.
 e2e := $(basename $(notdir $(wildcard e2e/tests/*)))
-long := traffic multicluster fleetctl charts docs virtual_node accumulator lease traces
+# Tests of one program wait for each other, since each has a fleet of its own. So the longest programs run as two: the tests with a
+# word in their names, and those without.
+halves := traffic+hub multicluster+export
+long := traffic multicluster $(halves) fleetctl charts docs virtual_node accumulator lease traces
 programs := $(addprefix test-,$(long) $(filter-out $(long),$(e2e)))
 .PHONY: test-servers test-others $(programs)
 
@@ -87,7 +90,8 @@ test-scenarios:
 	MAKEFLAGS= $(tests) test --workspace --locked --no-fail-fast --test scenarios
 
 $(programs): test-%:
-	MAKEFLAGS= $(tests) test --workspace --locked --no-fail-fast --test $*
+	MAKEFLAGS= $(tests) test --workspace --locked --no-fail-fast --test $(firstword $(subst +, ,$*)) -- \
+		$(word 2,$(subst +, ,$*)) $(patsubst $*+%,--skip %,$(filter $*+%,$(halves)))
 
 test-others:
 	MAKEFLAGS= nice -n 5 $(tests) test --workspace --exclude fleet-scenarios --exclude fleet-e2e --locked --no-fail-fast
@@ -167,7 +171,7 @@ profile: ## Draw flame graphs of the agents at work, with perf (a minute)
 	@$(target)/profiling/fleet-bench --only bulk --profile $(target)/profile --report $(target)/profile/report.json
 
 # Each goes on where it was stopped; docs/soak.md has the last results.
-soaks := soak-nightly soak-scale soak-nodes soak-offload soak-hubs soak-fuzz soak-plans soak-versions soak-release
+soaks := soak-nightly soak-scale soak-nodes soak-offload soak-hubs soak-what-if soak-fuzz soak-plans soak-versions soak-release
 .PHONY: $(soaks)
 soak: ## Run all long tests, one after the other (hours); docs/soak.md keeps the results
 	@status=0; for name in $(soaks); do $(MAKE) --no-print-directory $$name || status=$$?; done; exit $$status
@@ -176,7 +180,8 @@ soak-nightly: ## Test what CI does once a day: whole clusters, the oldest kubect
 soak-scale: ## Measure fleets of up to 1000 members, and 10 000 idle Services, into docs/scale; needs root
 soak-nodes: ## Test traffic between Pods of whole clusters at full length; needs root
 soak-offload: ## Test Pods in other members while links are cut and agents end
-soak-hubs: ## Test hubs that are lost or restored, and what-if at random
+soak-hubs: ## Test hubs that are lost, restored or built anew
+soak-what-if: ## Compare what is foreseen with what happens, for random actions
 soak-fuzz: ## Test hostile input, and random steps beside kube-controller-manager (STEPS=3000)
 soak-plans: ## Test 10 000 random plans for a fleet, and a death at each write of some
 soak-versions: ## Run the scenarios on hubs and members of Kubernetes 1.34, 1.35 and 1.36

@@ -57,7 +57,7 @@ pub use object::Object;
 pub use reached::Reached;
 pub use shared::{Shared, shared_name, shared_text};
 pub use snapshot::{AnyView, Lookup, Snapshot, Views};
-pub use source::feed::{Discovered, Events, Feed, ReadOptions, WatchError, WatchItem};
+pub use source::feed::{Discovered, Events, Feed, Newest, ReadOptions, WatchError, WatchItem};
 pub use source::feeds::Feeds;
 pub use source::openapi::{Document, OpenApiFeed};
 pub use source::provided::{Provided, ProvidedFeed, provide};

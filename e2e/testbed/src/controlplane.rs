@@ -98,6 +98,15 @@ struct Servers {
     etcd: EtcdServer,
 }
 
+/// From where the revisions of a store go on that was changed at rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Revision {
+    /// From its own.
+    OfStore,
+    /// From more than the one before had.
+    Ahead,
+}
+
 impl ControlPlane {
     /// Starts etcd and the API server and waits until the latter is ready. Writes `admin.kubeconfig` into `folder`.
     ///
@@ -277,30 +286,47 @@ impl ControlPlane {
 
     /// Copies the store. All servers end for that, and start again.
     pub async fn save_store(&self) -> Result<SavedStore> {
-        self.at_rest(SavedStore::of).await
+        self.at_rest(SavedStore::of, Revision::OfStore).await
     }
 
     /// Goes back to an earlier store, as an operator does: all servers end, and start again with it.
     pub async fn restore_store(&self, saved: &SavedStore) -> Result<()> {
-        self.at_rest(|data| saved.restore(data)).await
+        self.at_rest(|data| saved.restore(data), Revision::OfStore).await
+    }
+
+    /// The same, and the store goes on from more than its clients have seen, as after `etcdutl snapshot restore --bump-revision`, or where
+    /// they come back late: no version shows that it went back.
+    pub async fn restore_store_ahead(&self, saved: &SavedStore) -> Result<()> {
+        self.at_rest(|data| saved.restore(data), Revision::Ahead).await
     }
 
     /// Loses the store: all servers end, and start again with an empty one. Certificates of the cluster's authority stay valid, tokens
     /// of service accounts do not.
     pub async fn lose_store(&self) -> Result<()> {
-        self.at_rest(|data| Ok(std::fs::remove_dir_all(data)?)).await
+        self.at_rest(|data| Ok(std::fs::remove_dir_all(data)?), Revision::OfStore).await
     }
 
     /// Does something to the folder of the store while no server runs.
-    async fn at_rest<T>(&self, work: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
+    async fn at_rest<T>(
+        &self,
+        work: impl FnOnce(&Path) -> Result<T>,
+        revision: Revision,
+    ) -> Result<T> {
         let mut servers = self.servers.lock().await;
         let managers = std::mem::take(&mut servers.controller_managers);
         let managers: Vec<_> = managers.into_iter().map(|(launch, _)| launch).collect();
         servers.api_server.stop().await;
+        let from = match revision {
+            Revision::OfStore => 0,
+            Revision::Ahead => self.etcd().revision().await? + 1,
+        };
         servers.etcd.stop().await;
         let done = work(&self.folder.join(etcd::DATA)).context("the store at rest")?;
         let started = servers.etcd.start_again(&self.run).await?;
         ensure!(started, "another process took the port of etcd");
+        if from > 0 {
+            self.etcd().reach(from).await?;
+        }
         servers.api_server.start_again(&self.run)?;
         drop(servers);
         self.wait_ready().await?;

@@ -34,6 +34,7 @@ pub mod hub_ways;
 pub mod join;
 pub mod kubeconfig;
 pub mod kubelet;
+mod log_ends;
 pub mod member_policy;
 pub mod mix;
 pub mod multicluster;

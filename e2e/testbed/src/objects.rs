@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::cluster::Cluster;
 use crate::fleet::Fleet;
+use crate::log_ends::log_ends;
 
 /// Kinds that the member agent creates in its own namespace, and users in theirs.
 const DERIVED_KINDS: [ResourceKind; 2] = [kinds::SERVICE, kinds::ENDPOINT_SLICE];
@@ -143,7 +144,8 @@ impl Fleet {
         text
     }
 
-    /// Passes a result on; of a failure it keeps all logs and a [`Self::dump`], and names their folder in the error.
+    /// Passes a result on; of a failure it keeps all logs and a [`Self::dump`], and names their folder in the error, with the ends of
+    /// the agents' logs.
     pub async fn explain<T>(&self, result: Result<T>) -> Result<T> {
         self.explain_as("objects", result).await
     }
@@ -154,7 +156,8 @@ impl Fleet {
             Ok(value) => Ok(value),
             Err(error) => {
                 let path = self.write_dump(what).await?;
-                Err(error.context(format!("logs, and all objects: {}", path.display())))
+                let ends = log_ends(&self.run().folder("agents")?);
+                Err(error.context(format!("logs, and all objects: {}\n{ends}", path.display())))
             }
         }
     }

@@ -68,7 +68,7 @@ async fn a_fleet_is_made_watched_and_explained() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "ten minutes: make soak-hubs"]
+#[ignore = "ten minutes: make soak-what-if"]
 async fn what_is_foreseen_happens_on_real_servers() {
     let _turn = turn().await;
     what_if::story(what_if::actions(49), true).await.unwrap();

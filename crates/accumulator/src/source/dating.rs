@@ -2,15 +2,25 @@
 
 use std::time::Instant;
 
+use fleet_api::ObjectName;
+
 use super::course::Course;
+use super::feed::Newest;
 use super::state::Machine;
 use crate::view::Settling;
 use crate::{ResourceVersion, Tracked};
 
 impl Course {
-    /// Whether the newest version that the API server has now shows that it went back in time.
-    pub(crate) fn is_older(&self, version: &ResourceVersion) -> bool {
-        self.timeline.is_older(version)
+    /// The API server is of another time: the next list shows that, whatever its version is by then.
+    fn diverges(&mut self) {
+        self.timeline.diverges();
+        self.relist();
+    }
+
+    /// What the API server has says nothing about its time: all is listed, and absence has to wait.
+    fn lists_in_doubt(&mut self) {
+        self.relist();
+        self.doubt();
     }
 
     /// When a source whose API server went back in time is trusted again.
@@ -95,6 +105,51 @@ impl Course {
 }
 
 impl<T: Tracked> Machine<T> {
+    /// The object that changed last, of those that could be read: the first to be missing or older in a backup.
+    pub(crate) fn newest_object(&self) -> Option<ObjectName> {
+        let readable = |name| !self.content.defects.contains_key(name);
+        let records = self.content.iter().filter(|record| readable(&record.name));
+        let newest = records.reduce(|newest, other| {
+            let is_newer = other.version.is_at_least(&newest.version) == Some(true);
+            if is_newer { other } else { newest }
+        });
+        newest.map(|record| record.name.clone())
+    }
+
+    /// Compares what the API server has, the object of [`Self::newest_object`] with it, with what was seen of it. A version alone shows
+    /// only in the first moments that it went back: soon the server has written as much again, or a restore has raised its versions.
+    pub(crate) fn meets(&mut self, newest: &Newest) {
+        if newest.is_another {
+            self.course.another_server();
+            self.course.relist();
+            return;
+        }
+        if self.course.timeline.is_older(&newest.version) {
+            self.course.diverges();
+            return;
+        }
+        // Where another server has answered since, its time is not known.
+        let is_later = |seen: &ResourceVersion| newest.version.is_at_least(seen) == Some(false);
+        if self.course.version().is_some_and(is_later) {
+            self.course.lists_in_doubt();
+            return;
+        }
+        let known = self.newest_object().and_then(|name| self.content.get(&name));
+        let Some(known) = known else { return };
+        match &newest.object {
+            // Deleted meanwhile, or it has never been there.
+            None => self.course.lists_in_doubt(),
+            Some((uid, version)) if *uid != known.uid || *version != known.version => {
+                // A later one comes with the watch. What is not later would have come already.
+                let seen = self.course.version();
+                if seen.and_then(|seen| seen.is_at_least(version)) == Some(true) {
+                    self.course.diverges();
+                }
+            }
+            Some(_) => {}
+        }
+    }
+
     /// A list is complete, of this version.
     pub(super) fn date(&mut self, version: &ResourceVersion) {
         let items = self.listing.fresh.iter().filter(|_| self.course.is_listing());

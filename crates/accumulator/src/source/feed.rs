@@ -1,10 +1,13 @@
 //! What a source reads.
 
+use std::time::Duration;
+
+use fleet_api::ObjectName;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use prometheus::Histogram;
 
-use crate::ResourceVersion;
+use crate::{ResourceVersion, Uid};
 
 /// How discovery lists a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +69,17 @@ pub enum WatchError {
     OtherServer,
 }
 
+/// How far an API server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Newest {
+    /// The newest version of the kind.
+    pub version: ResourceVersion,
+    /// The object that was asked for, if it is there.
+    pub object: Option<(Uid, ResourceVersion)>,
+    /// Whether another API server has answered than before.
+    pub is_another: bool,
+}
+
 /// What one source receives: it ends with a failure, or where the API server ends a watch.
 pub type Events<W> = BoxStream<'static, WatchItem<W>>;
 
@@ -87,9 +101,14 @@ pub trait Feed<W>: Send + 'static {
     /// Asks discovery for the kind.
     fn discover(&mut self) -> BoxFuture<'_, kube::Result<Discovered>>;
 
-    /// The newest version of the kind, from a request that reads next to nothing; `None` if the feed has no such request.
-    fn newest(&mut self) -> BoxFuture<'_, kube::Result<Option<ResourceVersion>>> {
+    /// How far the API server is, and an object, from a request that reads next to nothing; `None` if the feed has no such request.
+    fn newest(&mut self, _: Option<ObjectName>) -> BoxFuture<'_, kube::Result<Option<Newest>>> {
         Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// After how long the API server ends a stream that is all right.
+    fn ends_after(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// Something that only changes when the client talks to another cluster; `None` if it cannot

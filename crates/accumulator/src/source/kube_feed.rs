@@ -2,7 +2,9 @@
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
+use std::time::Duration;
 
+use fleet_api::ObjectName;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::core::PartialObjectMeta;
@@ -10,7 +12,7 @@ use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
 
 use super::discovery::discover;
-use super::feed::{Discovered, Events, Feed, ReadOptions};
+use super::feed::{Discovered, Events, Feed, Newest, ReadOptions};
 use super::list_watch;
 use super::newest;
 use super::request::get;
@@ -48,8 +50,17 @@ where
         Box::pin(discover(&self.spec.client, &self.kind))
     }
 
-    fn newest(&mut self) -> BoxFuture<'_, kube::Result<Option<ResourceVersion>>> {
-        Box::pin(newest::newest(&self.spec, &self.kind))
+    fn newest(
+        &mut self,
+        object: Option<ObjectName>,
+    ) -> BoxFuture<'_, kube::Result<Option<Newest>>> {
+        Box::pin(async move {
+            newest::newest(&self.spec, &self.kind, &self.server, object.as_ref()).await
+        })
+    }
+
+    fn ends_after(&self) -> Duration {
+        Duration::from_secs(list_watch::watch_timeout(&self.spec).into())
     }
 
     fn identity(&mut self) -> BoxFuture<'_, Option<String>> {

@@ -319,7 +319,7 @@ impl ListWatch {
         let params = WatchParams {
             label_selector: self.spec.labels.clone(),
             field_selector: self.spec.fields.clone(),
-            timeout: Some(self.watch_timeout()),
+            timeout: Some(watch_timeout(&self.spec)),
             bookmarks: true,
             send_initial_events: false,
         };
@@ -347,7 +347,7 @@ impl ListWatch {
 
     /// A watch whose connection died without a word is one that was interrupted: what answers next may be another API server.
     async fn change(&mut self, mut answer: Answer) -> Result<(), WatchError> {
-        let idle = Duration::from_secs(self.watch_timeout().into()) + IDLE_MARGIN;
+        let idle = Duration::from_secs(watch_timeout(&self.spec).into()) + IDLE_MARGIN;
         let mut line = Vec::new();
         let limit = u64::try_from(OBJECT_BYTES).unwrap_or(u64::MAX);
         let mut lines = (&mut answer).take(limit);
@@ -364,10 +364,11 @@ impl ListWatch {
         self.next = Next::Changes(answer);
         Ok(())
     }
+}
 
-    fn watch_timeout(&self) -> u32 {
-        self.spec.watch_timeout.unwrap_or(WATCH_TIMEOUT)
-    }
+/// After how many seconds the API server ends a watch.
+pub(super) fn watch_timeout(spec: &SourceSpec) -> u32 {
+    spec.watch_timeout.unwrap_or(WATCH_TIMEOUT)
 }
 
 /// The empty version means any: a watch from there does not continue.

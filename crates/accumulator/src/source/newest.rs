@@ -1,30 +1,65 @@
-//! The newest version of a kind, from the smallest list that there is.
+//! How far an API server is, and one object, from the smallest list that there is.
 
+use fleet_api::ObjectName;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use kube::api::ListParams;
+use serde::Deserialize;
 
-use super::page::Head;
-use super::request::read;
+use super::feed::Newest;
+use super::request::{decode, send_headed};
+use super::server::{Request, Server};
 use super::spec::SourceSpec;
 use super::wire_kind::WireKind;
-use crate::ResourceVersion;
 
 /// An object of the kind may be as large as the API server allows.
 const BYTES: u64 = 8 << 20;
 
-/// Asks for one object, and reads the version of the list alone; `None` if it has none.
+#[derive(Deserialize)]
+struct Page {
+    #[serde(default)]
+    metadata: ListMeta,
+    #[serde(default)]
+    items: Option<Vec<Part>>,
+}
+
+#[derive(Deserialize)]
+struct Part {
+    metadata: Identity,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Identity {
+    name: String,
+    uid: String,
+    resource_version: String,
+}
+
+/// Asks for an object of the source, or else for any; `None` if the answer has no version.
 pub(super) async fn newest(
     spec: &SourceSpec,
     kind: &WireKind,
-) -> kube::Result<Option<ResourceVersion>> {
-    let request = kind.request(spec);
+    server: &Server,
+    object: Option<&ObjectName>,
+) -> kube::Result<Option<Newest>> {
+    let namespace = object.map(|object| &*object.namespace).filter(|name| !name.is_empty());
+    let request = kind.request_in(namespace.or(spec.namespace.as_deref()));
+    // An API server reads one object for that, and not the whole kind.
+    let name = object.map(|object| format!("metadata.name={}", object.name));
+    let fields: Vec<_> = name.into_iter().chain(spec.fields.clone()).collect();
     let params = ListParams {
         label_selector: spec.labels.clone(),
-        field_selector: spec.fields.clone(),
+        field_selector: (!fields.is_empty()).then(|| fields.join(",")),
         limit: Some(1),
         ..ListParams::default()
     };
     // The metadata of an object is enough, and less of it.
-    let head: Head = read(&spec.client, request.list_metadata(&params), BYTES).await?;
-    let version = head.metadata.resource_version.filter(|version| !version.is_empty());
-    Ok(version.map(ResourceVersion::from))
+    let (headers, answer) = send_headed(&spec.client, request.list_metadata(&params)).await?;
+    let is_another = server.is_another(Request::List, &headers);
+    let page: Page = decode(answer, BYTES).await?;
+    let version = page.metadata.resource_version.filter(|version| !version.is_empty());
+    let mut items = page.items.unwrap_or_default().into_iter().map(|part| part.metadata);
+    let found = items.find(|found| object.is_some_and(|object| found.name == *object.name));
+    let object = found.map(|found| (found.uid.as_str().into(), found.resource_version.into()));
+    Ok(version.map(|version| Newest { version: version.into(), object, is_another }))
 }

@@ -56,7 +56,12 @@ pub(super) async fn read<T: DeserializeOwned>(
     request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
     limit: u64,
 ) -> kube::Result<T> {
-    let mut answer = send(client, request).await?.take(limit);
+    decode(send(client, request).await?, limit).await
+}
+
+/// Decodes an answer as [`read`] does.
+pub(super) async fn decode<T: DeserializeOwned>(answer: Answer, limit: u64) -> kube::Result<T> {
+    let mut answer = answer.take(limit);
     let mut body = Vec::new();
     let read = answer.read_to_end(&mut body).map_err(kube::Error::ReadEvents);
     in_time(read).await?;

@@ -15,6 +15,8 @@ pub(super) struct Timeline {
     /// The newest version that was seen, by this process or one before.
     newest: Newest,
     trust: Trust,
+    /// It went back in time, whatever its next list shows.
+    diverged: bool,
 }
 
 /// Whether absence from a source proves anything.
@@ -32,7 +34,7 @@ enum Trust {
 impl Timeline {
     /// One that begins where another process has ended, if that has handed on how far it came.
     pub(super) fn since(newest: Newest) -> Self {
-        Self { newest, trust: Trust::default() }
+        Self { newest, ..Self::default() }
     }
 
     /// Takes note of a version up to which the source shows all changes.
@@ -50,9 +52,14 @@ impl Timeline {
         self.newest.reaches_list(version, begun);
     }
 
+    /// The server went back in time: the next list counts as older, though the server may have written as much again by then.
+    pub(super) fn diverges(&mut self) {
+        self.diverged = true;
+    }
+
     /// The same of a list that was begun at `begun`: what another process has seen counts, too.
-    pub(super) fn is_older_list(&self, version: &ResourceVersion, begun: Instant) -> bool {
-        self.newest.is_after_list(version, begun)
+    pub(super) fn is_older_list(&mut self, version: &ResourceVersion, begun: Instant) -> bool {
+        std::mem::take(&mut self.diverged) || self.newest.is_after_list(version, begun)
     }
 
     /// The server went back to `version`: what is absent from now on may only be absent for a while.
@@ -64,7 +71,7 @@ impl Timeline {
     /// Another server answers.
     pub(super) fn is_another(&mut self) {
         self.newest.forget();
-        self.trust = Trust::Broken;
+        (self.trust, self.diverged) = (Trust::Broken, false);
     }
 
     /// Follows whether the source is live.

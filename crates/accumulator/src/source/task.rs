@@ -256,7 +256,8 @@ impl<S: 'static> Task<S> {
         }
     }
 
-    /// Before a watch continues: an API server that went back in time is silent until it has reached the version again.
+    /// Before a watch continues: an API server that went back in time is silent until it has reached the version again, and what it
+    /// has written by then is missed.
     async fn check_time(&mut self) -> Result<Option<Command>, Closed> {
         if self.course().version().is_none() || self.doubtful.is_none() {
             return Ok(None);
@@ -265,8 +266,8 @@ impl<S: 'static> Task<S> {
         let silent = || kube::Error::Service("no answer in time".into());
         match asked.unwrap_or_else(|_| Err(silent())) {
             Ok(newest) => {
-                if newest.is_some_and(|newest| self.course().is_older(&newest)) {
-                    self.course().relist();
+                if let Some(newest) = newest {
+                    self.source.meets(&newest);
                 }
                 Ok(None)
             }
@@ -294,10 +295,12 @@ impl<S: 'static> Task<S> {
 
     /// Takes what was read.
     async fn take(&mut self, read: Read, received: Instant) -> Result<Option<Command>, Closed> {
-        let is_end = read == Read::End;
+        // An API server that ends a watch early may be going, and another one of another time listen at once where it did.
+        let is_due = received.duration_since(self.opened_at) >= self.source.ends_after();
+        let is_usual_end = read == Read::End && is_due;
         let command = self.handle(read, received).await?;
         if command.is_some() {
-            if command == Some(Command::Resume) && !is_end {
+            if command == Some(Command::Resume) && !is_usual_end {
                 self.doubtful.get_or_insert(received);
             }
             let well = self.well_since.take();

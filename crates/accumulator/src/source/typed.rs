@@ -2,16 +2,16 @@
 //! compiled once.
 
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
 
 use super::course::{Command, Course};
-use super::feed::{Discovered, Events, Feed, ReadOptions};
+use super::feed::{Discovered, Events, Feed, Newest, ReadOptions};
 use super::item::Input;
 use super::state::Machine;
-use crate::{ResourceVersion, Tracked, View};
+use crate::{Tracked, View};
 
 /// What was read, and waits to be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +58,14 @@ pub(crate) trait Source<S>: Send {
     /// See [`Feed::discover`].
     fn discover(&mut self) -> BoxFuture<'_, kube::Result<Discovered>>;
 
-    /// See [`Feed::newest`].
-    fn newest(&mut self) -> BoxFuture<'_, kube::Result<Option<ResourceVersion>>>;
+    /// See [`Feed::newest`], with what shows best whether the API server is of another time.
+    fn newest(&mut self) -> BoxFuture<'_, kube::Result<Option<Newest>>>;
+
+    /// Compares what the API server has with what was seen of it: where that is of another time, the next stream begins with a list.
+    fn meets(&mut self, newest: &Newest);
+
+    /// See [`Feed::ends_after`].
+    fn ends_after(&self) -> Duration;
 
     /// See [`Feed::identity`].
     fn identity(&mut self) -> BoxFuture<'_, Option<String>>;
@@ -143,8 +149,16 @@ impl<S: 'static, T: Tracked> Source<S> for Typed<S, T> {
         self.feed.discover()
     }
 
-    fn newest(&mut self) -> BoxFuture<'_, kube::Result<Option<ResourceVersion>>> {
-        self.feed.newest()
+    fn newest(&mut self) -> BoxFuture<'_, kube::Result<Option<Newest>>> {
+        self.feed.newest(self.machine.newest_object())
+    }
+
+    fn meets(&mut self, newest: &Newest) {
+        self.machine.meets(newest);
+    }
+
+    fn ends_after(&self) -> Duration {
+        self.feed.ends_after()
     }
 
     fn identity(&mut self) -> BoxFuture<'_, Option<String>> {

@@ -30,6 +30,11 @@ impl WireKind {
 
     /// Makes requests for the objects of a source.
     pub(super) fn request(&self, spec: &SourceSpec) -> Request {
-        Request::new((self.path)(spec.namespace.as_deref()))
+        self.request_in(spec.namespace.as_deref())
+    }
+
+    /// Makes requests for the objects of a namespace, or of all of them.
+    pub(super) fn request_in(&self, namespace: Option<&str>) -> Request {
+        Request::new((self.path)(namespace))
     }
 }

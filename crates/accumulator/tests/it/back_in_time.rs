@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fleet_accumulator::{
-    ClusterId, Config, Reached, Snapshot, SourceId, SourceSet, WatchError, WatchItem,
+    ClusterId, Config, Newest, Reached, Snapshot, SourceId, SourceSet, WatchError, WatchItem,
 };
 
 use crate::support::*;
@@ -16,6 +16,12 @@ fn is_settling(world: &World, source: SourceId) -> bool {
 
 fn interrupted() -> WatchError {
     WatchError::WatchStart(refusal(503))
+}
+
+/// How far an API server is, and what it has of the newest object.
+fn has(version: &str, object: Option<(&str, u64)>) -> Newest {
+    let object = object.map(|(uid, version)| (uid.into(), version.to_string().as_str().into()));
+    Newest { version: version.into(), object, is_another: false }
 }
 
 /// All three sources, live at version 1000.
@@ -128,11 +134,11 @@ async fn a_successor_is_no_older_object() {
 #[tokio::test(start_paused = true)]
 async fn a_watch_does_not_continue_on_a_server_of_the_past() {
     let (mut rig, [things, ..]) = live().await;
-    *rig.things.newest.lock() = Some("1000".into());
+    *rig.things.newest.lock() = Some(has("1000", Some(("u2", 900))));
     things.fail(interrupted());
     let tap = rig.things.tap().await;
     assert_eq!(tap.from, Some(LIST_VERSION.into()), "it is where it was");
-    *rig.things.newest.lock() = Some("800".into());
+    *rig.things.newest.lock() = Some(has("800", None));
     tap.fail(interrupted());
     let tap = rig.things.tap().await;
     assert_eq!(tap.from, None);
@@ -141,11 +147,98 @@ async fn a_watch_does_not_continue_on_a_server_of_the_past() {
     rig.until(|world| is_settling(world, World::things())).await;
 }
 
+/// A server that was restored soon writes as much again, or a restore has raised its versions. What has changed last shows it.
+#[tokio::test(start_paused = true)]
+async fn a_server_of_the_past_may_have_passed_the_version() {
+    for (object, went_back) in [
+        (("u2", 900), false),
+        (("u2", 1001), false),
+        (("u9", 1001), false),
+        (("u2", 700), true),
+        (("u2", 950), true),
+        (("u9", 1000), true),
+    ] {
+        let (mut rig, [things, ..]) = live().await;
+        *rig.things.newest.lock() = Some(has("1200", Some(object)));
+        things.fail(interrupted());
+        let tap = rig.things.tap().await;
+        assert_eq!(tap.from.is_none(), went_back, "{object:?}");
+        if went_back {
+            tap.list_at(1200, []);
+            tap.watch_started();
+            rig.until(|world| is_settling(world, World::things())).await;
+        }
+    }
+}
+
+/// Whether it was deleted or is not there yet, nothing shows. All is listed, and what is missing counts where that counts after a failure.
+#[tokio::test(start_paused = true)]
+async fn what_has_changed_last_may_be_gone() {
+    let (mut rig, [things, ..]) = live().await;
+    *rig.things.newest.lock() = Some(has("1200", None));
+    things.fail(interrupted());
+    let tap = rig.things.tap().await;
+    assert_eq!(tap.from, None);
+    tap.list_at(1200, [thing("old", "u1", 5, "old")]);
+    tap.watch_started();
+    let world = rig.until(|world| texts(&world.things).len() == 1).await;
+    assert!(!is_settling(&world, World::things()));
+}
+
+/// By the time of the list the server may have passed the version.
+#[tokio::test(start_paused = true)]
+async fn that_it_was_behind_counts_when_it_is_not_any_more() {
+    let (mut rig, [things, ..]) = live().await;
+    *rig.things.newest.lock() = Some(has("995", None));
+    things.fail(interrupted());
+    let tap = rig.things.tap().await;
+    assert_eq!(tap.from, None);
+    tap.list_at(1001, [thing("old", "u1", 5, "old")]);
+    tap.watch_started();
+    rig.until(|world| world.went_back(World::all())).await;
+}
+
+/// A server that is being replaced ends its watches in peace, and the next one may be of another time.
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_ended_early_is_doubted() {
+    for (lived, from) in [(STREAM_LIVES / 2, None), (STREAM_LIVES, Some(LIST_VERSION.into()))] {
+        let (mut rig, [things, ..]) = live().await;
+        *rig.things.newest.lock() = Some(has("800", None));
+        tokio::time::sleep(lived).await;
+        drop(things);
+        assert_eq!(rig.things.tap().await.from, from, "{lived:?}");
+    }
+}
+
+/// The answer to the question may come from another hub than the list after it.
+#[tokio::test(start_paused = true)]
+async fn another_server_does_not_speak_for_the_one_before() {
+    let (mut rig, [things, ..]) = live().await;
+    *rig.things.newest.lock() = Some(Newest { is_another: true, ..has("800", None) });
+    things.fail(interrupted());
+    let tap = rig.things.tap().await;
+    assert_eq!(tap.from, None);
+    tap.list([thing("old", "u1", 5, "old"), thing("new", "u2", 900, "new")]);
+    tap.watch_started();
+    let world = rig.until(|world| is_settling(world, World::things())).await;
+    assert!(!world.went_back(World::all()));
+}
+
+/// What another server has seen is forgotten, but a watch would go on from there.
+#[tokio::test(start_paused = true)]
+async fn nor_does_a_watch_on_another_server() {
+    let (mut rig, [things, ..]) = live().await;
+    *rig.things.newest.lock() = Some(has("800", Some(("u2", 900))));
+    things.send(WatchItem::ServerChanged);
+    things.fail(interrupted());
+    assert_eq!(rig.things.tap().await.from, None);
+}
+
 /// A connection that is lost may come back elsewhere, without a request that failed: as where a machine goes on from a snapshot of itself.
 #[tokio::test(start_paused = true)]
 async fn nor_does_a_watch_whose_connection_was_lost() {
     let (mut rig, [things, ..]) = live().await;
-    *rig.things.newest.lock() = Some("800".into());
+    *rig.things.newest.lock() = Some(has("800", None));
     let reset = std::io::ErrorKind::ConnectionReset.into();
     things.fail(WatchError::Watch(kube::Error::ReadEvents(reset)));
     assert_eq!(rig.things.tap().await.from, None);

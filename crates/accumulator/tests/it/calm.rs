@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use fleet_accumulator::{ClusterId, Config, SourceSet, WatchError};
+use fleet_accumulator::{ClusterId, Config, Newest, SourceSet, WatchError};
 
-use crate::support::{Rig, Tap, World, both, local, refusal, state, thing};
+use crate::support::{Rig, Tap, World, both, local, refusal, state, texts, thing};
 
 const CALM: Duration = Duration::from_mins(1);
 /// Five seconds less.
@@ -45,6 +45,24 @@ async fn a_source_settles_by_itself() {
     assert!(woken.is_ok());
     assert!(rig.accumulator.snapshot().imports.is_settled());
     drop(tap);
+}
+
+/// What has changed last is gone: deleted, or not there yet on a server that was restored.
+#[tokio::test(start_paused = true)]
+async fn absence_waits_where_the_newest_object_is_gone() {
+    let mut rig = rig();
+    let tap = list(&mut rig).await;
+    assert!(settled_after(&rig, CALM + Duration::from_secs(1)).await);
+    let newest = Newest { version: "2000".into(), object: None, is_another: false };
+    *rig.imports.newest.lock() = Some(newest);
+    tap.fail(WatchError::WatchStart(refusal(503)));
+    let tap = rig.imports.tap().await;
+    assert_eq!(tap.from, None);
+    tap.list_at(2000, []);
+    tap.watch_started();
+    rig.until(|world| texts(&world.imports).is_empty()).await;
+    assert!(!settled_after(&rig, ALMOST).await);
+    assert!(settled_after(&rig, Duration::from_secs(10)).await);
 }
 
 /// A watch that goes on where it ended was never interrupted.

@@ -164,8 +164,10 @@ fn scripted(watch: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Script {
         } else if uri.contains("watch=true") {
             watch(&uri)
         } else {
-            let version = if uri.ends_with(NEWEST) { "99" } else { "10" };
-            answer(200, &json!({"metadata": {"resourceVersion": version}, "items": null}))
+            let is_newest = uri.ends_with(NEWEST);
+            let (version, items) =
+                if is_newest { ("99", json!([object("a", 99, "x")])) } else { ("10", json!(null)) };
+            answer(200, &json!({"metadata": {"resourceVersion": version}, "items": items}))
         };
         let _ = sent.send(uri);
         std::future::ready(Ok::<_, Infallible>(response))
@@ -203,6 +205,29 @@ fn start(script: &Script, token: &CancellationToken) -> Accumulator<World> {
     let feeds = |_: &SourceInfo| SourceSpec::new(script.client.clone());
     let tasks = TaskTracker::new();
     Accumulator::start(&Config::default(), local(), &feeds, token, &tasks)
+}
+
+/// Before a watch goes on: of the object that has changed last, which is asked for alone.
+#[tokio::test(start_paused = true)]
+async fn one_object_shows_whether_a_watch_can_go_on() {
+    let mut script = scripted(|_| {
+        let event = |name, version| json!({"type": "ADDED", "object": object(name, version, "x")});
+        lines(&[event("a", 11), event("c", 12), event("b", 13)])
+    });
+    let token = CancellationToken::new();
+    let _accumulator = start(&script, &token);
+    let asked = loop {
+        let uri = script.requests.recv().await.unwrap();
+        if uri.ends_with(NEWEST) {
+            break uri;
+        }
+    };
+    assert_eq!(
+        asked,
+        "/api/v1/namespaces/team/configmaps?&fieldSelector=metadata.name%3Db&limit=1"
+    );
+    assert_eq!(script.next().await, None, "it is not there: only a list shows what is");
+    token.cancel();
 }
 
 #[tokio::test(start_paused = true)]

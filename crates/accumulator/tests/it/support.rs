@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fleet_accumulator::{
-    Accumulator, Config, Discovered, Events, Feed, Feeds, Object, ReadOptions, ResourceVersion,
-    Snapshot, SourceInfo, SourceSet, Tracked, View, WatchError, WatchItem,
+    Accumulator, Config, Discovered, Events, Feed, Feeds, Newest, Object, ReadOptions,
+    ResourceVersion, Snapshot, SourceInfo, SourceSet, Tracked, View, WatchError, WatchItem,
 };
 use fleet_api::{ObjectName, ResourceKind};
 use futures::StreamExt;
@@ -181,8 +181,8 @@ pub(crate) struct Hand {
     pub(crate) asked: Arc<AtomicUsize>,
     /// What discovery answers instead, if anything.
     pub(crate) refusal: Arc<Mutex<Option<Status>>>,
-    /// The newest version of the kind, where it can be asked for.
-    pub(crate) newest: Arc<Mutex<Option<ResourceVersion>>>,
+    /// How far the kind is, where that can be asked for.
+    pub(crate) newest: Arc<Mutex<Option<Newest>>>,
 }
 
 impl Hand {
@@ -197,7 +197,7 @@ pub(crate) struct HandFeed {
     served: Arc<AtomicBool>,
     asked: Arc<AtomicUsize>,
     refusal: Arc<Mutex<Option<Status>>>,
-    newest: Arc<Mutex<Option<ResourceVersion>>>,
+    newest: Arc<Mutex<Option<Newest>>>,
 }
 
 impl Feed<ConfigMap> for HandFeed {
@@ -215,10 +215,17 @@ impl Feed<ConfigMap> for HandFeed {
         Box::pin(std::future::ready(refusal.map_or(Ok(answer), Err)))
     }
 
-    fn newest(&mut self) -> BoxFuture<'_, kube::Result<Option<ResourceVersion>>> {
+    fn newest(&mut self, _: Option<ObjectName>) -> BoxFuture<'_, kube::Result<Option<Newest>>> {
         Box::pin(std::future::ready(Ok(self.newest.lock().clone())))
     }
+
+    fn ends_after(&self) -> Duration {
+        STREAM_LIVES
+    }
 }
+
+/// How long a stream lives that is all right.
+pub(crate) const STREAM_LIVES: Duration = Duration::from_secs(290);
 
 /// Makes feeds that hands drive.
 #[derive(Default)]

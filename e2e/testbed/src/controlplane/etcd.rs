@@ -50,6 +50,15 @@ impl Etcd {
         Ok(revision)
     }
 
+    /// Writes until the newest revision is this one at least.
+    pub async fn reach(&self, revision: i64) -> Result<()> {
+        let request = json!({ "key": STANDARD.encode("/revisions"), "value": "" });
+        for _ in self.revision().await?..revision {
+            self.call("kv/put", &request).await?;
+        }
+        Ok(())
+    }
+
     /// Deletes everything that the API server keeps under a prefix, below `/registry/`. It should not run meanwhile: what it has
     /// in memory, it serves on.
     pub async fn forget(&self, prefix: &str) -> Result<()> {

@@ -227,7 +227,7 @@ fn compare_all(seed: u64, actions: usize) {
     }
 }
 
-/// How many actions are tried: `make soak-hubs` sets 500.
+/// How many actions are tried: `make soak-what-if` sets 500.
 fn actions() -> usize {
     let number = std::env::var("FLEET_WHAT_IF_ACTIONS").ok();
     number.and_then(|number| number.parse().ok()).unwrap_or(12)
