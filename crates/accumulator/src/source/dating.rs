@@ -17,7 +17,7 @@ impl Course {
         self.relist();
     }
 
-    /// What the API server has says nothing about its time: all is listed, and absence has to wait.
+    /// What the API server has does not show its time: all is listed, and absence has to wait.
     fn lists_in_doubt(&mut self) {
         self.relist();
         self.doubt();
