@@ -156,7 +156,7 @@ impl Fleet {
             Ok(value) => Ok(value),
             Err(error) => {
                 let path = self.write_dump(what).await?;
-                let ends = log_ends(&self.run().folder("agents")?);
+                let ends = log_ends(&self.run_path().join("agents"));
                 Err(error.context(format!("logs, and all objects: {}\n{ends}", path.display())))
             }
         }

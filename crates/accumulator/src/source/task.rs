@@ -267,6 +267,9 @@ impl<S: 'static> Task<S> {
         match asked.unwrap_or_else(|_| Err(silent())) {
             Ok(newest) => {
                 if let Some(newest) = newest {
+                    if newest.is_another {
+                        self.report_other_server();
+                    }
                     self.source.meets(&newest);
                 }
                 Ok(None)
@@ -323,8 +326,7 @@ impl<S: 'static> Task<S> {
             }
         }
         if read == Read::ServerChanged {
-            let (cluster, kind) = (self.info.cluster.as_str(), self.info.kind.label());
-            tracing::warn!(cluster, kind, "Another API server answers, nothing is deleted for now");
+            self.report_other_server();
         }
         let command = self.source.take(received);
         if self.course().take_went_back() {
@@ -354,6 +356,11 @@ impl<S: 'static> Task<S> {
         let install = self.source.install();
         let update = Update { source: self.info.id, received, reason, touched, install };
         self.outbox.send(update).await.map_err(|_| Closed)
+    }
+
+    fn report_other_server(&self) {
+        let (cluster, kind) = (self.info.cluster.as_str(), self.info.kind.label());
+        tracing::warn!(cluster, kind, "Another API server answers, nothing is deleted for now");
     }
 
     /// The other sources of the cluster have the same to find out, unless one of them has asked for that already.

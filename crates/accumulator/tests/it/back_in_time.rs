@@ -24,6 +24,13 @@ fn has(version: &str, object: Option<(&str, u64)>) -> Newest {
     Newest { version: version.into(), object, is_another: false }
 }
 
+/// A request of the things fails, and the API server is so far when it answers again: what the source opens then.
+async fn reopened(rig: &mut Rig, things: Tap, newest: Newest) -> Tap {
+    *rig.things.newest.lock() = Some(newest);
+    things.fail(interrupted());
+    rig.things.tap().await
+}
+
 /// All three sources, live at version 1000.
 async fn live() -> (Rig, [Tap; 3]) {
     let mut rig = Rig::new();
@@ -134,13 +141,9 @@ async fn a_successor_is_no_older_object() {
 #[tokio::test(start_paused = true)]
 async fn a_watch_does_not_continue_on_a_server_of_the_past() {
     let (mut rig, [things, ..]) = live().await;
-    *rig.things.newest.lock() = Some(has("1000", Some(("u2", 900))));
-    things.fail(interrupted());
-    let tap = rig.things.tap().await;
+    let tap = reopened(&mut rig, things, has("1000", Some(("u2", 900)))).await;
     assert_eq!(tap.from, Some(LIST_VERSION.into()), "it is where it was");
-    *rig.things.newest.lock() = Some(has("800", None));
-    tap.fail(interrupted());
-    let tap = rig.things.tap().await;
+    let tap = reopened(&mut rig, tap, has("800", None)).await;
     assert_eq!(tap.from, None);
     tap.list_at(800, []);
     tap.watch_started();
@@ -159,9 +162,7 @@ async fn a_server_of_the_past_may_have_passed_the_version() {
         (("u9", 1000), true),
     ] {
         let (mut rig, [things, ..]) = live().await;
-        *rig.things.newest.lock() = Some(has("1200", Some(object)));
-        things.fail(interrupted());
-        let tap = rig.things.tap().await;
+        let tap = reopened(&mut rig, things, has("1200", Some(object))).await;
         assert_eq!(tap.from.is_none(), went_back, "{object:?}");
         if went_back {
             tap.list_at(1200, []);
@@ -175,9 +176,7 @@ async fn a_server_of_the_past_may_have_passed_the_version() {
 #[tokio::test(start_paused = true)]
 async fn what_has_changed_last_may_be_gone() {
     let (mut rig, [things, ..]) = live().await;
-    *rig.things.newest.lock() = Some(has("1200", None));
-    things.fail(interrupted());
-    let tap = rig.things.tap().await;
+    let tap = reopened(&mut rig, things, has("1200", None)).await;
     assert_eq!(tap.from, None);
     tap.list_at(1200, [thing("old", "u1", 5, "old")]);
     tap.watch_started();
@@ -189,9 +188,7 @@ async fn what_has_changed_last_may_be_gone() {
 #[tokio::test(start_paused = true)]
 async fn that_it_was_behind_counts_when_it_is_not_any_more() {
     let (mut rig, [things, ..]) = live().await;
-    *rig.things.newest.lock() = Some(has("995", None));
-    things.fail(interrupted());
-    let tap = rig.things.tap().await;
+    let tap = reopened(&mut rig, things, has("995", None)).await;
     assert_eq!(tap.from, None);
     tap.list_at(1001, [thing("old", "u1", 5, "old")]);
     tap.watch_started();
@@ -214,9 +211,7 @@ async fn a_watch_that_ended_early_is_doubted() {
 #[tokio::test(start_paused = true)]
 async fn another_server_does_not_speak_for_the_one_before() {
     let (mut rig, [things, ..]) = live().await;
-    *rig.things.newest.lock() = Some(Newest { is_another: true, ..has("800", None) });
-    things.fail(interrupted());
-    let tap = rig.things.tap().await;
+    let tap = reopened(&mut rig, things, Newest { is_another: true, ..has("800", None) }).await;
     assert_eq!(tap.from, None);
     tap.list([thing("old", "u1", 5, "old"), thing("new", "u2", 900, "new")]);
     tap.watch_started();
@@ -228,10 +223,9 @@ async fn another_server_does_not_speak_for_the_one_before() {
 #[tokio::test(start_paused = true)]
 async fn nor_does_a_watch_on_another_server() {
     let (mut rig, [things, ..]) = live().await;
-    *rig.things.newest.lock() = Some(has("800", Some(("u2", 900))));
     things.send(WatchItem::ServerChanged);
-    things.fail(interrupted());
-    assert_eq!(rig.things.tap().await.from, None);
+    let tap = reopened(&mut rig, things, has("800", Some(("u2", 900)))).await;
+    assert_eq!(tap.from, None);
 }
 
 /// A connection that is lost may come back elsewhere, without a request that failed: as where a machine goes on from a snapshot of itself.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fleet_accumulator::{Accumulator, Config, Snapshot as _, SourceInfo, SourceSpec, Tracked};
 use fleet_api::{ObjectName, ResourceKind};
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Bytes, Frame};
@@ -23,6 +23,8 @@ use crate::support::{Thing, World, local, name};
 
 /// How a request for the newest version alone ends.
 const NEWEST: &str = "limit=1";
+/// How an API server orders a request.
+const FLOW_SCHEMA: &str = "x-kubernetes-pf-flowschema-uid";
 
 type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
@@ -153,7 +155,7 @@ async fn a_kind_that_is_not_served_is_found_once_it_is() {
     token.cancel();
 }
 
-/// An API server whose lists are empty and whose watches return what `watch` returns, then end.
+/// An API server whose lists are empty and whose watches return what `watch` returns, then end. It orders requests by namespace.
 fn scripted(watch: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Script {
     let (sent, requests) = mpsc::unbounded_channel();
     let watch = Arc::new(watch);
@@ -167,7 +169,11 @@ fn scripted(watch: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Script {
             let is_newest = uri.ends_with(NEWEST);
             let (version, items) =
                 if is_newest { ("99", json!([object("a", 99, "x")])) } else { ("10", json!(null)) };
-            answer(200, &json!({"metadata": {"resourceVersion": version}, "items": items}))
+            let list = json!({"metadata": {"resourceVersion": version}, "items": items});
+            let mut response = answer(200, &list);
+            let place = if uri.contains("/namespaces/") { "of-a-namespace" } else { "of-all" };
+            response.headers_mut().insert(FLOW_SCHEMA, HeaderValue::from_static(place));
+            response
         };
         let _ = sent.send(uri);
         std::future::ready(Ok::<_, Infallible>(response))
