@@ -49,6 +49,7 @@ lint: ## Check format, lints, generated files, dependencies, scripts; changes no
 	$(CARGO) run --quiet --locked --example crdgen -- --check
 	@.ci/deny
 	@if command -v shellcheck >/dev/null; then shellcheck --external-sources $(scripts); \
+	elif [ "$${CI:-}" = true ]; then echo 'shellcheck is missing: apt-get install shellcheck' >&2; exit 1; \
 	else echo 'SKIPPED: shellcheck is not installed; scripts are only parsed'; for f in $(scripts); do bash -n $$f; done; fi
 
 # All targets first: the scenario tests start the agents' programs, which `cargo test` alone does not always build.
@@ -171,12 +172,12 @@ profile: ## Draw flame graphs of the agents at work, with perf (a minute)
 	@$(target)/profiling/fleet-bench --only bulk --profile $(target)/profile --report $(target)/profile/report.json
 
 # Each goes on where it was stopped; docs/soak.md has the last results.
-soaks := soak-nightly soak-scale soak-nodes soak-offload soak-hubs soak-what-if soak-fuzz soak-plans soak-versions soak-release
+soaks := soak-nightly soak-scale soak-nodes soak-offload soak-hubs soak-what-if soak-fuzz soak-plans soak-versions soak-upgrade soak-release
 .PHONY: $(soaks)
 soak: ## Run all long tests, one after the other (hours); docs/soak.md keeps the results
 	@status=0; for name in $(soaks); do $(MAKE) --no-print-directory $$name || status=$$?; done; exit $$status
 
-soak-nightly: ## Test what CI does once a day: whole clusters, the oldest kubectl, coverage; needs root
+soak-nightly: ## Test what CI does once a day: whole clusters, the oldest kubectl, coverage, instructions; needs root
 soak-scale: ## Measure fleets of up to 1000 members, and 10 000 idle Services, into docs/scale; needs root
 soak-nodes: ## Test traffic between Pods of whole clusters at full length; needs root
 soak-offload: ## Test Pods in other members while links are cut and agents end
@@ -185,7 +186,8 @@ soak-what-if: ## Compare what is foreseen with what happens, for random actions
 soak-fuzz: ## Test hostile input, and random steps beside kube-controller-manager (STEPS=3000)
 soak-plans: ## Test 10 000 random plans for a fleet, and a death at each write of some
 soak-versions: ## Run the scenarios on hubs and members of Kubernetes 1.34, 1.35 and 1.36
-soak-release: ## Build a release in two folders and compare the bytes
+soak-upgrade: ## Upgrade from the last release and roll back, as make upgrade does
+soak-release: ## Build a release in two folders and compare the bytes, publish one and verify it
 
 $(soaks): soak-%:
 	@AGAIN=$(AGAIN) STEPS=$(STEPS) CARGO=$(CARGO) .ci/soak $*

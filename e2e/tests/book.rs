@@ -128,6 +128,22 @@ fn every_link_leads_to_a_page_and_a_heading() {
 }
 
 #[test]
+fn commands_name_the_version_that_is_released() {
+    let pages = pages();
+    for page in ["README.md", "docs/release.md"] {
+        let named =
+            ["hub-agent", "release"].iter().flat_map(|name| pages[page].split(name).skip(1));
+        let versions = named.filter_map(|rest| rest.strip_prefix(['-', ':']));
+        let versions: Vec<_> =
+            versions.filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).collect();
+        assert!(!versions.is_empty(), "{page}");
+        for version in versions {
+            assert!(version.starts_with(env!("CARGO_PKG_VERSION")), "{page}: {version:.20}");
+        }
+    }
+}
+
+#[test]
 fn every_page_is_in_the_table_of_contents_once() {
     let mut pages = pages();
     let contents = pages.remove(CONTENTS).unwrap();

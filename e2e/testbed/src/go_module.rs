@@ -153,6 +153,29 @@ static HELM4: Module = Module {
     tags: "",
 };
 
+static COSIGN_MODULE: Module = Module {
+    name: "cosign",
+    go_mod: include_str!("../../controlplane/cosign/go.mod"),
+    go_sum: include_str!("../../controlplane/cosign/go.sum"),
+    sources: &[],
+    requirement: "github.com/sigstore/cosign/v3",
+    tags: "",
+};
+
+/// What users verify releases with.
+pub static COSIGN: Program = Program {
+    name: "cosign",
+    package: "github.com/sigstore/cosign/v3/cmd/cosign",
+    module: &COSIGN_MODULE,
+};
+
+/// A registry in memory, for releases.
+pub static REGISTRY: Program = Program {
+    name: "registry",
+    package: "github.com/google/go-containerregistry/cmd/registry",
+    module: &COSIGN_MODULE,
+};
+
 /// Helm in both major versions that the charts are for.
 pub static HELMS: [Program; 2] = [
     Program { name: "helm3", package: "helm.sh/helm/v3/cmd/helm", module: &HELM3 },

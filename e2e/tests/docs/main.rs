@@ -36,8 +36,8 @@ const PAGES: [&str; 9] = [
     "docs/migration.md",
     "docs/charts.md",
 ];
-/// Pages whose commands need clusters with more than these pages have (`e2e/tests/virtual_node` runs them), or a registry and keys
-/// (`.ci/soak release` and `e2e/tests/supply_chain.rs`).
+/// Pages whose commands need clusters with more than these pages have (`e2e/tests/virtual_node` runs them), or a registry and a key
+/// (`e2e/tests/supply_chain/published.rs`).
 const ELSEWHERE: [&str; 2] = ["docs/virtual-nodes.md", "docs/release.md"];
 /// Has clusters of its own, and is run beside the page that waits most, for namespaces to go.
 const APART: &str = "e2e/README.md";

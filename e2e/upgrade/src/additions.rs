@@ -1,5 +1,5 @@
-//! What the last release does not have: the standard API, traffic policies, Leases of members, virtual nodes, reports of what members
-//! reach, and policies that reject members without one of their own. It is switched on once all parts are of this checkout, in the
+//! What the last release does not have: the standard API, traffic policies, Leases of members, virtual nodes, the hub's part of
+//! reachability, and policies that reject members without one of their own. It is switched on once all parts are of this checkout, in the
 //! hub first; and off before one of them is rolled back, in the members first.
 
 use std::collections::BTreeSet;

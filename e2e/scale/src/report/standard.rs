@@ -134,7 +134,7 @@ fn of_wide(wide: &Wide, page: &mut String) {
         page,
         "\n{} members import one Service of a further one. The last of them had a change of an endpoint, with the fleet at rest before, after {} ms \
          (at most {LAST_MS} each time: {}). A change took {:.2} writes on the hub (at most {WRITES}: {}), {:.0} ms of CPU of its API \
-         server and store, which send it to each member, and {:.1} ms of the hub agent, which needed {memory:.0} MiB at the peak (at \
+         server and store, which send it to each member, and {} of the hub agent, which needed {memory:.0} MiB at the peak (at \
          most {MEMORY}: {}).\n",
         wide.members,
         each.join(", "),
@@ -142,9 +142,14 @@ fn of_wide(wide: &Wide, page: &mut String) {
         wide.writes,
         met(wide.writes < WRITES + HALF),
         wide.servers_ms,
-        wide.hub_agent_ms,
+        above_rest(wide.hub_agent_ms),
         met(memory <= MEMORY),
     );
+}
+
+/// CPU of a change, from which the agent's CPU at rest is subtracted: that varies, too.
+fn above_rest(millis: f64) -> String {
+    if millis < 0.05 { "less than rest varies by".to_owned() } else { format!("{millis:.1} ms") }
 }
 
 #[cfg(test)]

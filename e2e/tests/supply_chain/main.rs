@@ -1,6 +1,9 @@
-//! What releases are made of: packaged charts render what their folders do, and exceptions for advisories end.
+//! What releases are made of: packaged charts render what their folders do, and exceptions for advisories end. And what becomes of
+//! them: published, they verify.
 
 #![allow(clippy::unwrap_used, reason = "clippy takes only #[test] functions for tests")]
+
+mod published;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
