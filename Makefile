@@ -55,21 +55,21 @@ lint: ## Check format, lints, generated files, dependencies, scripts; changes no
 # All targets first: the scenario tests start the agents' programs, which `cargo test` alone does not always build.
 # With the tests among them the features are the tests' own, so the commands after it compile nothing again.
 # Then what is built with Go, once: no test runs beside such a build.
-# The processors are what is short: beside the scenarios runs what needs no servers, and gives way to them. Then up to five
+# The processors are what is short: beside the scenarios runs what needs no servers, and gives way to them. Then up to six
 # programs of tests at a time, the longest first: while one waits for servers, the others use the processors.
 test: ## Run all tests, unit to scenario, the latter on real control planes
 	@.ci/need rust control-plane endpointslice-oracle otlp-receiver helm kubectl
 	$(tests) build --workspace --all-targets --locked
 	@$(target)/debug/examples/programs
 	@echo 'Each program of tests reports at its end, the scenarios first: 12 to 30 minutes'
-	@$(MAKE) --no-print-directory --jobs=5 --keep-going --output-sync=target test-others test-servers
+	@$(MAKE) --no-print-directory --jobs=6 --keep-going --output-sync=target test-others test-servers
 
 # By name: with a package, cargo would choose other features and build all again.
 e2e := $(basename $(notdir $(wildcard e2e/tests/*)))
 # Tests of one program wait for each other, since each has a fleet of its own. So the longest programs run as two: the tests with a
 # word in their names, and those without.
-halves := traffic+hub multicluster+export
-long := traffic multicluster $(halves) fleetctl charts docs virtual_node accumulator lease traces
+halves := traffic+hub multicluster+export fleetctl+doctor
+long := charts docs traffic multicluster fleetctl $(halves) virtual_node accumulator lease traces
 programs := $(addprefix test-,$(long) $(filter-out $(long),$(e2e)))
 .PHONY: test-servers test-others $(programs)
 

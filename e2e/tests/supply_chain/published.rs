@@ -70,7 +70,8 @@ impl Stage {
         symlink("unsigned", at(&format!("target/release-{VERSION}"))).unwrap();
         let insecure =
             format!("[[registry]]\nlocation = \"{}\"\ninsecure = true\n", stage.address());
-        fs::write(at("registries.conf"), insecure).unwrap();
+        fs::create_dir_all(at(".config/containers")).unwrap();
+        fs::write(at(".config/containers/registries.conf"), insecure).unwrap();
         stage
     }
 
@@ -97,7 +98,6 @@ impl Stage {
             .current_dir(self.folder.join(place))
             .env("PATH", std::env::join_paths(path).unwrap())
             .env("HOME", &self.folder)
-            .env("CONTAINERS_REGISTRIES_CONF", self.folder.join("registries.conf"))
             .output()
             .unwrap()
     }
@@ -154,7 +154,7 @@ fn a_published_release_verifies_by_the_commands_of_the_page() {
     let all = format!("while read -r digest name; do {verify} {NAME}/$name; done <OCI-DIGESTS");
     stage.run(&release, &all);
     let pulled = format!(
-        "helm pull oci://{NAME}/charts/hub-agent --version {VERSION} --plain-http --destination $HOME
+        "helm4 pull oci://{NAME}/charts/hub-agent --version {VERSION} --plain-http --destination $HOME
          cmp $HOME/hub-agent-{VERSION}.tgz hub-agent-{VERSION}.tgz"
     );
     stage.run(&release, &pulled);
