@@ -156,6 +156,22 @@ pub(crate) fn standard_decision(
     }
 }
 
+/// The same for who does not wait for a list of ServiceExports in each term: a process that begins to lead may see them as they were.
+/// What the hub has of one is withdrawn by a controller that has listed them, and the endpoints follow.
+pub(crate) fn unhurried_decision(
+    settings: &Settings,
+    service: &ObjectName,
+    snapshot: &MemberSnapshot,
+) -> StandardDecision {
+    let decision = standard_decision(settings, service, snapshot);
+    let on_hub = || HubSide::of(snapshot).and_then(|hub| current(hub, service)).is_some();
+    let is_unseen = settings.multicluster.is_watched() && export_of(service, snapshot).is_none();
+    if decision == StandardDecision::NotExported && is_unseen && on_hub() {
+        return StandardDecision::Undecided;
+    }
+    decision
+}
+
 /// The ServiceExport of a Service, unless it is being deleted.
 pub(crate) fn export_of<'a>(
     service: &ObjectName,

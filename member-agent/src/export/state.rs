@@ -69,7 +69,7 @@ impl<'a> ServiceState<'a> {
         Self {
             settings,
             on_network: slicing::is_on_network(settings, service),
-            standard: intent::standard_decision(settings, name, snapshot),
+            standard: intent::unhurried_decision(settings, name, snapshot),
             identity: &settings.identity,
             denied: is_denied(settings, &snapshot.namespaces, &name.namespace),
             name,

@@ -268,8 +268,11 @@ impl Course {
                 self.forbidden(verb, &failure.message, now);
                 return Command::Retry;
             }
+            // Where the kind is served nevertheless, a gateway or an API server that has just started answered: the list that
+            // follows may be of one that was restored.
             Class::NotFound => {
                 self.relist();
+                self.doubt();
                 return Command::Discover;
             }
             _ => {}

@@ -58,6 +58,8 @@ pub(crate) struct Task<S> {
     doubtful: Option<Instant>,
     published: Published,
     backoff: ExponentialBackoff,
+    /// Since when it runs: lists that were asked for before are the first ones.
+    begun: Instant,
     /// Since when there was no failure.
     well_since: Option<Instant>,
     /// When the stream was opened.
@@ -120,6 +122,7 @@ impl<S: 'static> Task<S> {
             refresh,
             doubtful: None,
             published: Published { revision: 0, state: SourceState::Pending },
+            begun: now(),
             well_since: None,
             opened_at: now(),
             relist_at: now(),
@@ -172,7 +175,9 @@ impl<S: 'static> Task<S> {
     /// Reads one stream to the point where another one is needed.
     async fn follow(&mut self) -> Result<Command, Closed> {
         let since = self.refresh.since();
-        if !self.course().is_listed_since(since) {
+        let is_due = !self.course().is_listed_since(since);
+        let is_demanded = is_due && since > self.begun;
+        if is_due {
             self.course().relist();
             // A new term of a leader, or an API server that may be another one: what is here may be old.
             self.course().doubt();
@@ -193,6 +198,9 @@ impl<S: 'static> Task<S> {
         self.source.open(&self.options);
         loop {
             let course = self.source.course();
+            if course.version().is_some() && !course.is_listed_since(self.refresh.latest()) {
+                return Ok(Command::Relist);
+            }
             let is_live = course.standing().state.is_live();
             let list_by = course.is_listing().then(|| now() + LIST_WITHIN);
             let (stale_at, proven_at) = (course.stale_at(), course.proven_at());
@@ -227,7 +235,10 @@ impl<S: 'static> Task<S> {
                 () = at(is_live.then_some(self.relist_at)) => return Ok(Command::Relist),
                 () = at(list_by) => return self.give_up_list().await,
                 since = self.refresh.changed() => {
-                    if self.course().is_listed_since(since) {
+                    // A list that was demanded is read to its end, however soon the next one is: with each begun anew, none
+                    // would end.
+                    let course = self.course();
+                    if course.is_listed_since(since) || (is_demanded && course.version().is_none()) {
                         continue;
                     }
                     return Ok(Command::Relist);

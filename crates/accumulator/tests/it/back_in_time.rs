@@ -284,3 +284,44 @@ async fn a_cluster_can_be_listed_again() {
     assert_eq!(rig.extras.tap().await.from, None);
     assert!(things.is_read() && !imports.is_read() && !extras.is_read());
 }
+
+/// Each write that meets a server of another time asks for lists. Begun anew each time, none would ever end.
+#[tokio::test(start_paused = true)]
+async fn lists_that_are_asked_for_again_and_again_are_read_to_their_end() {
+    let (mut rig, [_things, imports, _extras]) = live().await;
+    rig.accumulator.relist(ClusterId::Hub);
+    let tap = rig.imports.tap().await;
+    assert!(!imports.is_read());
+    tap.list_started();
+    for round in 0..5 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        rig.accumulator.relist(ClusterId::Hub);
+        tap.listed(thing(&format!("listed-{round}"), &format!("l{round}"), 10 + round, "new"));
+        rig.settle().await;
+        assert!(tap.is_read(), "round {round}");
+    }
+    tap.list_completed();
+    let listed = |world: &World| world.imports.len() == 5;
+    rig.until(listed).await;
+    let next = tokio::time::timeout(Duration::from_secs(1), rig.imports.tap()).await.unwrap();
+    assert_eq!(next.from, None, "it was begun before the last was asked for");
+    next.list_started();
+    next.list_completed();
+    next.watch_started();
+    rig.until(|world| world.imports.is_empty()).await;
+    rig.settle().await;
+    assert!(next.is_read(), "nobody asked since");
+}
+
+/// One that was begun for another reason may be as old as what is to be replaced.
+#[tokio::test(start_paused = true)]
+async fn a_list_that_nobody_asked_for_gives_way_to_one_on_demand() {
+    let (mut rig, [_things, imports, _extras]) = live().await;
+    imports.fail(WatchError::Watch(refusal(410)));
+    let tap = rig.imports.tap().await;
+    tap.list_started();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    rig.accumulator.relist(ClusterId::Hub);
+    let next = tokio::time::timeout(Duration::from_secs(1), rig.imports.tap()).await.unwrap();
+    assert!(next.from.is_none() && !tap.is_read());
+}

@@ -78,6 +78,18 @@ async fn a_watch_that_is_resumed_costs_no_time() {
     assert!(settled_after(&rig, CALM / 2 + Duration::from_secs(10)).await);
 }
 
+/// A gateway without a backend, or an API server that has not loaded its definitions: what answers next may be one that was restored.
+#[tokio::test(start_paused = true)]
+async fn a_not_found_of_a_kind_that_is_served_costs_the_whole_wait() {
+    let mut rig = rig();
+    let tap = list(&mut rig).await;
+    assert!(settled_after(&rig, CALM + Duration::from_secs(1)).await);
+    tap.fail(WatchError::WatchStart(refusal(404)));
+    let tap = list(&mut rig).await;
+    assert!(tap.from.is_none() && !settled_after(&rig, ALMOST).await);
+    assert!(settled_after(&rig, Duration::from_secs(10)).await);
+}
+
 /// One list after another is how a source that works is read from time to time.
 #[tokio::test(start_paused = true)]
 async fn a_list_of_a_source_that_works_is_no_failure() {

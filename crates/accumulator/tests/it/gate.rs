@@ -236,7 +236,7 @@ async fn a_list_on_its_way_is_begun_again_for_who_takes_over() {
     rig.settle().await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let mut cursor = rig.accumulator.cursor_since(local(), local(), std_now());
-    let late = rig.things.tap().await;
+    let late = tokio::time::timeout(Duration::from_secs(1), rig.things.tap()).await.unwrap();
     assert!(!early.is_read());
     late.list([thing("a", "1", 1, "x")]);
     assert!(cursor.next().await.is_some());

@@ -64,6 +64,27 @@ fn slices_follow_the_answer_of_the_hub() {
     assert_eq!(copy["spec"]["endpoints"], endpoints);
 }
 
+/// A process that begins to lead has not listed ServiceExports yet, and sees them as they were.
+#[test]
+fn slices_stay_until_their_export_is_withdrawn() {
+    let mut world = exported();
+    let deletes = |world: &World| {
+        let unseen =
+            crate::snapshot::MemberSnapshot { standard_exports: View::of([]), ..world.snapshot() };
+        let plan = crate::export::plan(&world.settings, &web(), &unseen, world.own.now());
+        plan.steps.iter().any(|step| step.kind == kinds::ENDPOINT_SLICE_EXPORT)
+    };
+    assert!(!deletes(&world), "the hub has its export");
+    for name in world.hub.names(kinds::EXPORTED_SERVICE) {
+        world
+            .hub
+            .edit(kinds::EXPORTED_SERVICE, &name, |it| it["metadata"]["finalizers"] = json!([]))
+            .unwrap();
+        world.hub.delete(kinds::EXPORTED_SERVICE, &name).unwrap();
+    }
+    assert!(deletes(&world));
+}
+
 /// A hub with the original's definitions prunes them, and an agent that insisted would write for ever.
 #[test]
 fn details_are_sent_where_the_hub_stores_them() {
