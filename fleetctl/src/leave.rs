@@ -30,12 +30,13 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How often a write is tried whose object has changed meanwhile.
 const ATTEMPTS: usize = 5;
 /// Kinds of a member's objects on the hub.
-const KINDS: [ResourceKind; 5] = [
+const KINDS: [ResourceKind; 6] = [
     kinds::INTERNAL_SERVICE_EXPORT,
     kinds::INTERNAL_SERVICE_IMPORT,
     kinds::ENDPOINT_SLICE_EXPORT,
     kinds::ENDPOINT_SLICE_IMPORT,
     kinds::EXPORTED_SERVICE,
+    kinds::POD_IMPORT,
 ];
 
 /// Leaves.
@@ -175,12 +176,24 @@ impl Leaving<'_> {
                 ". {standard} Services of multicluster.x-k8s.io are withdrawn, and users keep their objects"
             ),
         };
+        let pods = self.pods().await?.map(|pods| format!(". {pods}")).unwrap_or_default();
         let what = format!(
             "{} exports {exports} Services and imports {imports} with {slices} EndpointSlices; its ServiceExports and \
-             MultiClusterServices are deleted{also}",
+             MultiClusterServices are deleted{also}{pods}",
             self.name
         );
         Ok((what, exports + imports + slices + standard))
+    }
+
+    /// What it does for other members, which it ends before it leaves, if anything.
+    async fn pods(&self) -> Result<Option<String>> {
+        let pods = self.list(kinds::POD_IMPORT).await?.len();
+        Ok((pods > 0).then(|| {
+            format!(
+                "{} runs {pods} Pods of other members, and cannot leave before these are deleted there, or those members have left",
+                self.name
+            )
+        }))
     }
 
     /// Why the member cannot leave as it is, before anything is changed.
@@ -223,6 +236,9 @@ impl Leaving<'_> {
         for kind in KINDS {
             if let Some(left) = self.list(kind).await?.first() {
                 let name = left.metadata.name.as_deref().unwrap_or_default();
+                if kind == kinds::POD_IMPORT {
+                    return self.pods().await;
+                }
                 return Ok(Some(format!(
                     "{} still takes part in the fleet ({} {name}), and without an InternalMemberCluster its agent cannot be \
                      asked to leave: delete its ServiceExports and MultiClusterServices first, or use --force",
@@ -266,11 +282,13 @@ impl Leaving<'_> {
             || "has never sent a heartbeat".to_owned(),
             |at| format!("sent its last heartbeat at {at}"),
         );
+        let pods = self.pods().await.ok().flatten().map(|pods| format!("{pods}. "));
         Err(format!(
-            "{} has not left within {} s; its agent {last}. If the agent runs, check its logs and run leave again; if the \
+            "{} has not left within {} s; its agent {last}. {}If the agent runs, check its logs and run leave again; if the \
              cluster is gone for good: fleetctl leave {} --force",
             self.name,
             self.deadline.as_secs(),
+            pods.unwrap_or_default(),
             self.name
         ))
     }
@@ -342,9 +360,10 @@ impl Leaving<'_> {
         match objects.list(&ListParams::default()).await {
             Ok(list) => Ok(list.items),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
-            // Users who administer a fleet without the API of multicluster.x-k8s.io may have no right to its kinds.
+            // Users who administer a fleet without the API of multicluster.x-k8s.io, or virtual nodes, may have no right to their kinds.
             Err(kube::Error::Api(status))
-                if status.code == 403 && kind == kinds::EXPORTED_SERVICE =>
+                if status.code == 403
+                    && [kinds::EXPORTED_SERVICE, kinds::POD_IMPORT].contains(&kind) =>
             {
                 Ok(Vec::new())
             }

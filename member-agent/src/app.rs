@@ -31,7 +31,7 @@ use crate::hub_token;
 use crate::hub_witness_task;
 use crate::import::{ImportController, kept_imports};
 use crate::left_over;
-use crate::links::Links;
+use crate::links::{FromTheBeginning, Links};
 use crate::member_lease::{self, TrafficNotes};
 use crate::membership::{self, MembershipController};
 use crate::metrics::{
@@ -51,7 +51,7 @@ use crate::tenure::Tenure;
 use crate::traffic_memory::{Remembering, TrafficMemory};
 use crate::traffic_status::TrafficStatusController;
 use crate::views;
-use crate::virtual_node::executor::{self, ExecutorController};
+use crate::virtual_node::executor::{self, CutOffController, ExecutorController};
 use crate::virtual_node::origin::{self, OriginController};
 use crate::virtual_node_tasks::{self, Selected};
 
@@ -341,6 +341,10 @@ fn add_virtual_nodes(
         let recorder = recorder.refusals(Arc::clone(refusals));
         let controller = Fenced::new(controller, identity, tenure);
         agent.controller(controller, Options::default().recorder(recorder));
+        let cut_off = CutOffController { links: Arc::clone(links) };
+        let cut_off = Fenced::new(cut_off, identity, tenure).without_hub();
+        let recorder = FromTheBeginning(Arc::clone(links));
+        agent.controller(cut_off, Options::default().recorder(recorder));
     }
     Ok(())
 }

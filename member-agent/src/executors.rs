@@ -71,8 +71,11 @@ impl<'a> Executor<'a> {
     }
 
     /// How far the virtual node is. What its own administrators decide takes effect before the hub agent has answered.
+    ///
+    /// One that the hub lacks is not withdrawn, which would end its Pods: the hub agent shows that it is before it goes, and a hub that
+    /// was restored or built anew shows nothing yet.
     pub(crate) fn phase(&self) -> VirtualNodePhase {
-        let offered = self.offered.map_or(VirtualNodePhase::Withdrawn, |node| node.spec.phase);
+        let offered = self.offered.map_or(VirtualNodePhase::Offered, |node| node.spec.phase);
         match (offered, self.consent) {
             (VirtualNodePhase::Accepted, Consent::None) => VirtualNodePhase::Offered,
             (VirtualNodePhase::Accepted, Consent::Unreadable(_)) => VirtualNodePhase::Draining,

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind};
@@ -134,6 +134,10 @@ impl<K: 'static, R: Recorder<K, Measurement>> Recorder<K, Measurement> for Notin
     fn answered(&mut self, key: &K, step: &Step, answer: Answer) {
         self.answers.take(step, answer);
         self.others.answered(key, step, answer);
+    }
+
+    fn begin(&mut self, since: Instant) {
+        self.others.begin(since);
     }
 }
 

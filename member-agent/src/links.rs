@@ -4,10 +4,16 @@
 //! member has been silent, or on how long a view has been complete, reads it here. No plan changes anything here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use fleet_plan::Event;
 use fleet_runtime::clock::BootClock;
+use fleet_runtime::engine::Recorder;
+use jiff::Timestamp;
 use parking_lot::Mutex;
+
+use crate::measurement::Measurement;
 
 /// The hub agent reports a member as silent when its Lease has not been renewed for so long. An agent that has not reached the hub
 /// for so long takes it for unreachable.
@@ -31,7 +37,9 @@ pub(crate) struct Links {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// When this process began to lead.
+    /// The term in which this process leads.
+    term: Option<Instant>,
+    /// When it began to lead.
     begun: Duration,
     /// When the hub has answered last since then.
     answered: Option<Duration>,
@@ -95,11 +103,14 @@ impl Links {
         Self { clock, known: Mutex::new(known) }
     }
 
-    /// This process leads from now on.
-    pub(crate) fn begin(&self) {
+    /// A term begins in which this process leads since then. It is known to several tasks, and the first one counts.
+    pub(crate) fn begin(&self, since: Instant) {
         let mut known = self.known.lock();
-        known.begun = self.clock.now();
-        known.answered = None;
+        if known.term.is_none_or(|term| term < since) {
+            known.term = Some(since);
+            known.begun = self.clock.now();
+            known.answered = None;
+        }
     }
 
     /// The hub has answered a request that was sent at `sent`.
@@ -228,6 +239,20 @@ impl Known {
     }
 }
 
+/// Lets links know of a term before anything is planned in it that counts on their times.
+#[derive(Debug)]
+pub(crate) struct FromTheBeginning(pub(crate) Arc<Links>);
+
+impl<K> Recorder<K, Measurement> for FromTheBeginning {
+    fn record(&mut self, _: &K, _: &Measurement, _: Timestamp) -> Vec<Event> {
+        Vec::new()
+    }
+
+    fn begin(&mut self, since: Instant) {
+        self.0.begin(since);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,8 +274,17 @@ mod tests {
         links.answered(seconds(4));
         links.answered(seconds(3));
         assert_eq!(links.hub_silence(), seconds(1), "answers come in any order");
-        links.begin();
+        let term = Instant::now();
+        links.begin(term);
         assert_eq!(links.hub_silence(), seconds(0), "what an earlier leader knew is not known");
+        clock.advance(seconds(2));
+        links.answered(seconds(7));
+        links.begin(term);
+        assert_eq!(
+            links.hub_silence_within(seconds(60)),
+            seconds(0),
+            "another task has noticed the same term before"
+        );
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub(crate) fn keep(
         let keeper = LeaseKeeper::new(lease, client, time, may_renew, results);
         let keeper = match links.cloned() {
             Some(links) => keeper.observed(move |kept| match kept {
-                Kept::Begun => links.begin(),
+                Kept::Begun(since) => links.begin(since),
                 Kept::Renewed(sent) => links.answered(sent),
             }),
             None => keeper,

@@ -83,11 +83,13 @@ impl Controller for MembershipController {
 
     /// Without networking features the agent does not look for what remains, so the kinds of the fleet need not exist.
     fn reads(&self) -> SourceSet {
-        let Settings { networking, ref multicluster, .. } = self.settings;
+        let Settings { networking, ref multicluster, ref virtual_nodes, .. } = self.settings;
         let remains = if networking { remains::sources() } else { SourceSet::EMPTY };
         let standard = multicluster.is_watched();
         let standard = if standard { intent::sources() } else { SourceSet::EMPTY };
-        self.required().union(remains).union(standard)
+        let executor = virtual_nodes.executor;
+        let executor = if executor { remains::sources_of_executor() } else { SourceSet::EMPTY };
+        self.required().union(remains).union(standard).union(executor)
     }
 
     fn affected_keys(
@@ -178,6 +180,9 @@ fn leave(
     if is_current(cluster, LEFT) {
         return;
     }
+    if !remains::is_nothing_for_others(settings, snapshot) {
+        return;
+    }
     let mut empty = Vec::new();
     if settings.networking {
         let identity = &settings.identity;
@@ -187,5 +192,6 @@ fn leave(
         }
         empty.extend(remains::confirm(settings, snapshot, plan));
     }
+    empty.extend(remains::confirm_nothing_for_others(settings, snapshot, plan));
     plan.push(report::write(cluster, Report::State(LEFT), now).after(empty));
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fleet_accumulator::View;
 use fleet_api::traffic::{DRAINS, FOLLOWED};
@@ -36,6 +36,8 @@ pub struct TrafficMemory {
 
 #[derive(Debug, Default)]
 struct Known {
+    /// The term in which this process leads.
+    term: Option<Instant>,
     imports: BTreeMap<Subject, Import>,
     members: MemberMemory,
     pace: Pace,
@@ -147,6 +149,17 @@ impl TrafficMemory {
             missing,
             pace: known.pace,
             noted: import.and_then(|import| import.noted),
+        }
+    }
+
+    /// A term begins in which this process leads since then. Another one may have led since its last, and what was silent may have come
+    /// back meanwhile: what lasted then begins anew, as for a process that starts.
+    pub(crate) fn begin(&self, since: Instant) {
+        let mut known = self.known.lock();
+        if known.term.is_none_or(|term| term < since) {
+            known.term = Some(since);
+            known.imports.clear();
+            known.members = std::mem::take(&mut known.members).of_new_term();
         }
     }
 
@@ -397,10 +410,16 @@ impl<K: 'static, R: Recorder<K, Measurement>> Recorder<K, Measurement> for Remem
     fn record(&mut self, key: &K, what: &Measurement, at: Timestamp) -> Vec<Event> {
         if self.memory.take(what) { Vec::new() } else { self.others.record(key, what, at) }
     }
+
+    fn begin(&mut self, since: Instant) {
+        self.memory.begin(since);
+        self.others.begin(since);
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use fleet_api::ObjectName;
     use serde_json::json;
 
     use super::*;
@@ -441,6 +460,19 @@ mod tests {
         memory.take_over(BTreeMap::from([(DRAINS.to_owned(), drains.to_string())]));
         memory.take_over(BTreeMap::from([(DRAINS.to_owned(), "{".to_owned())]));
         assert_eq!(memory.known.lock().members.drained("east", "shop/web").percent, 100);
+    }
+
+    /// Two controllers share one memory, and know of each term.
+    #[test]
+    fn what_is_decided_in_a_term_lasts_as_long_as_the_term() {
+        let memory = TrafficMemory::default();
+        let (first, subject) = (Instant::now(), Subject::fleet(&ObjectName::new("shop", "web")));
+        memory.begin(first);
+        memory.look(&subject);
+        memory.begin(first);
+        assert_eq!(memory.known.lock().imports.len(), 1, "the other controller knows of it, too");
+        memory.begin(first + Duration::from_mins(1));
+        assert!(memory.known.lock().imports.is_empty(), "another process has led since");
     }
 
     /// What a restored hub answers is the incarnation of its backup.

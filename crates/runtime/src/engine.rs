@@ -120,6 +120,9 @@ async fn run_term<R: Controller>(
     let view = wiring.accumulator.clone();
     let outdated = move || view.outdated(required, since);
     let mut wait = Some(wiring.waits.begin(controller.name(), since, outdated));
+    if let Some(recorder) = &options.recorder {
+        recorder.lock().begin(since);
+    }
     let mut engine = Engine::new(Arc::clone(controller), wiring.clone(), options.recorder.clone());
     let shared = Arc::clone(&engine.shared);
 

@@ -1,6 +1,7 @@
 //! What an executor makes of an import, and what it reports.
 
 mod changes;
+mod cut_off;
 mod decide;
 mod namespace;
 mod observe;
@@ -8,6 +9,7 @@ mod pod;
 mod refused;
 
 pub use changes::{changes, spec_hash_of};
+pub use cut_off::{cut_off, stop_after};
 pub use decide::{Execution, execute};
 pub use namespace::namespace_documents;
 pub use observe::{Gone, observe};

@@ -11,6 +11,7 @@ mod write;
 
 pub use backend::{Provider, ProviderError};
 pub use cluster::ClusterProvider;
+pub(crate) use cluster::stop;
 pub use hub::HubProvider;
 pub use write::{Write, WriteAction};
 

@@ -43,7 +43,7 @@ const RENEWAL: Duration = Duration::from_secs(12);
 
 pub(crate) async fn story(testbed: &Testbed) -> Result<()> {
     let ways = HubWays::of(testbed).await?;
-    let agents = begin(testbed, Some(&ways)).await?;
+    let mut agents = begin(testbed, Some(&ways)).await?;
     let (east, west) = (testbed.member(0), testbed.member(1));
     agree(east, west, offer(east, SHOP, &json!({}))).await?;
     ready_node(east, &node_of(west), None).await?;
@@ -55,6 +55,7 @@ pub(crate) async fn story(testbed: &Testbed) -> Result<()> {
     the_origin_is_cut_off(testbed, &ways, &near).await?;
     scaled_to_none(testbed, west).await?;
     what_is_to_stop_ends_without_a_link(testbed, &ways).await?;
+    an_agent_that_starts_without_the_hub_stops_what_is_to_stop(testbed, &ways, &mut agents).await?;
     never_two(far.end().await?)?;
     drop((agents, near));
     Ok(())
@@ -179,6 +180,35 @@ async fn scaled_to_none(testbed: &Testbed, west: &Cluster) -> Result<()> {
     wait_until("their Pods are gone", DEADLINE, async || {
         let exports = count(testbed.hub(), kinds::POD_EXPORT).await?;
         Ok(exports == 0 && remote_uids(west).await?.is_empty())
+    })
+    .await
+}
+
+/// By the terms of the test before. A process that starts has listed nothing of the hub, and its origin counts on it all the same.
+async fn an_agent_that_starts_without_the_hub_stops_what_is_to_stop(
+    testbed: &Testbed,
+    ways: &HubWays,
+    agents: &mut Agents,
+) -> Result<()> {
+    let (east, west) = (testbed.member(0), testbed.member(1));
+    apply(&east.client(), pod(&node_of(west), "orphan", &json!({}))).await?;
+    runs(east, "orphan", DEADLINE).await?;
+    ways.of_member(1).shut();
+    agents.kill(Agent::Member(1))?;
+    agents.launch(Agent::Member(1))?;
+    let launched = Instant::now();
+    wait_until("the new process has stopped the Pod", LONG, async || {
+        Ok(remote_uids(west).await?.is_empty())
+    })
+    .await?;
+    eprintln!("stopped {:?} after the start of a process without a link", launched.elapsed());
+    ways.of_member(1).open();
+    let pods: Api<Pod> = Api::namespaced(east.client(), SHOP);
+    pods.delete("orphan", &DeleteParams::default()).await?;
+    wait_until("nothing is left of it", LONG, async || {
+        Ok(pods.get_opt("orphan").await?.is_none()
+            && count(testbed.hub(), kinds::POD_EXPORT).await? == 0
+            && count(testbed.hub(), kinds::POD_IMPORT).await? == 0)
     })
     .await
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use fleet_api::kinds;
+use fleet_api::names::member_namespace;
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::objects::{edit, find};
 use fleet_testbed::played_node::{PlayedNode, remote};
@@ -21,7 +22,7 @@ use serde_json::{Value, json};
 
 use crate::parts::{
     DEADLINE, SHOP, VIRTUAL, addresses, begin, count, deployment, is_ready, never_two, pod,
-    pods_of, ready_node, serve, status, uids,
+    pods_of, ready_node, runs, serve, status, uids,
 };
 
 pub(crate) async fn story(testbed: &Testbed) -> Result<()> {
@@ -38,6 +39,7 @@ pub(crate) async fn story(testbed: &Testbed) -> Result<()> {
     what_admission_there_refuses_says_so(east, west, &node).await?;
     what_exceeds_the_offer_says_so(east, west, &node).await?;
     what_is_scaled_to_none_leaves_nothing(testbed, east, west).await?;
+    an_executor_leaves_after_the_pods_that_it_runs(testbed, east, west).await?;
     never_two(played.end().await?)?;
     drop(agents);
     Ok(())
@@ -275,4 +277,34 @@ async fn what_is_scaled_to_none_leaves_nothing(
     .await;
     result.with_context(|| format!("{left:?}"))?;
     promised("nothing is left", begun.elapsed(), Duration::from_secs(7))
+}
+
+/// A member that is asked to leave offers nothing any more, and goes once it runs nothing.
+async fn an_executor_leaves_after_the_pods_that_it_runs(
+    testbed: &Testbed,
+    east: &Cluster,
+    west: &Cluster,
+) -> Result<()> {
+    apply(&east.client(), pod(&node_of(west), "last", &json!({}))).await?;
+    runs(east, "last", DEADLINE).await?;
+    let namespace = member_namespace(west.name());
+    let membership = (&*namespace, west.name());
+    let kind = kinds::INTERNAL_MEMBER_CLUSTER;
+    edit(testbed.hub(), kind, membership, json!({ "spec": { "state": "Leave" } })).await?;
+    let has_left = async || {
+        let member = find(testbed.hub(), kind, membership).await?.context("the membership")?;
+        Ok(member.data["status"].to_string().contains("AgentLeft"))
+    };
+    let node = member_namespace(east.name());
+    wait_until("the offer is withdrawn", DEADLINE, async || {
+        let node = find(testbed.hub(), kinds::VIRTUAL_NODE, (&node, west.name())).await?;
+        Ok(node.context("a VirtualNode")?.data["spec"]["phase"] == "Withdrawn")
+    })
+    .await?;
+    ensure!(!has_left().await?, "it has left with a Pod of another member");
+    let pods: Api<Pod> = Api::namespaced(east.client(), SHOP);
+    pods.delete("last", &DeleteParams::default()).await?;
+    wait_until("the executor has left", DEADLINE, has_left).await?;
+    ensure!(remote(&west.client()).await?.is_empty(), "it runs something yet");
+    Ok(())
 }

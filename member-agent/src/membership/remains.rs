@@ -3,6 +3,7 @@
 use fleet_accumulator::{Object, Snapshot as _, SourceInfo, SourceSet, Tracked, View};
 use fleet_api::{annotations, finalizers};
 use fleet_model::objects::multicluster::ExportedService;
+use fleet_model::objects::offload::PodImport;
 use fleet_model::objects::{
     EndpointSlice, EndpointSliceExport, EndpointSliceImport, HasMeta, InternalServiceExport,
     InternalServiceImport,
@@ -14,7 +15,7 @@ use crate::hub_side::is_known;
 use crate::measurement::Plan;
 use crate::phase::Phase;
 use crate::snapshot::MemberSnapshot;
-use crate::{Identity, Settings};
+use crate::{Identity, Settings, left_over};
 
 /// The sources that show whether something remains.
 ///
@@ -33,6 +34,16 @@ pub(super) fn sources() -> SourceSet {
         MemberSnapshot::internal_imports(),
         MemberSnapshot::slice_imports(),
         MemberSnapshot::memberships(),
+    ])
+}
+
+/// The same for what this cluster runs for others.
+pub(super) fn sources_of_executor() -> SourceSet {
+    SourceSet::from([
+        MemberSnapshot::pod_imports(),
+        MemberSnapshot::offload_offers(),
+        MemberSnapshot::remote_pods(),
+        MemberSnapshot::namespaces(),
     ])
 }
 
@@ -70,14 +81,30 @@ pub(super) fn is_nothing(settings: &Settings, phase: Phase, snapshot: &MemberSna
 /// Whether nothing remains of the standard API. Users keep their ServiceExports. Of kinds that could never be listed, the agent has
 /// made no objects: it may make them only where it may list them.
 fn is_nothing_standard(settings: &Settings, snapshot: &MemberSnapshot) -> bool {
-    fn is_empty<T: Tracked>(view: &View<T>, is_ours: impl Fn(&T) -> bool) -> bool {
-        (view.state().cannot_be_had() && !view.bootstrapped())
-            || (view.state().is_live() && !view.iter().any(|object| is_ours(&object.object)))
-    }
     !settings.multicluster.is_watched()
         || (is_empty(&snapshot.exported_services, |_| true)
             && is_empty(&snapshot.standard_imports, |import| import.hub().is_some())
             && is_empty(&snapshot.endpoint_slices, EndpointSlice::is_imported_by_standard))
+}
+
+/// Whether nothing remains of Pods of other members: once this one has left, the hub knows of none, and their origins go on to send
+/// traffic to them.
+pub(super) fn is_nothing_for_others(settings: &Settings, snapshot: &MemberSnapshot) -> bool {
+    !settings.virtual_nodes.executor
+        || (is_empty(&snapshot.pod_imports, |_| true)
+            && is_empty(&snapshot.offload_offers, |_| true)
+            && is_answered(&snapshot.remote_pods)
+            && left_over::remote_pods(snapshot).next().is_none())
+}
+
+/// Whether a view that is live has no object of ours, or the kind could never be listed.
+fn is_empty<T: Tracked>(view: &View<T>, is_ours: impl Fn(&T) -> bool) -> bool {
+    is_answered(view) && !view.iter().any(|object| is_ours(&object.object))
+}
+
+/// Whether a view shows what there is, or the kind could never be listed.
+fn is_answered<T: Tracked>(view: &View<T>) -> bool {
+    view.state().is_live() || (view.state().cannot_be_had() && !view.bootstrapped())
 }
 
 /// Whether the watches of all [`sources`] are live.
@@ -140,4 +167,15 @@ pub(super) fn confirm(
     .chain(exported)
     .map(|step| plan.push(step))
     .collect()
+}
+
+/// The same for Pods of others.
+pub(super) fn confirm_nothing_for_others(
+    settings: &Settings,
+    snapshot: &MemberSnapshot,
+    plan: &mut Plan,
+) -> Option<StepId> {
+    let executes = settings.virtual_nodes.executor && is_known(&snapshot.pod_imports);
+    let namespace = settings.identity.hub_namespace.as_str();
+    executes.then(|| plan.push(HUB.confirm_none::<PodImport>(namespace)))
 }

@@ -237,6 +237,12 @@ impl MemberMemory {
         drains
     }
 
+    /// The same without times: drains are what an administrator has asked for, and stay.
+    #[must_use]
+    pub(crate) fn of_new_term(self) -> Self {
+        Self { silenced: BTreeMap::new(), ..self }
+    }
+
     /// The drains that are applied, for the next process.
     pub(crate) fn hand_on(&self) -> Option<String> {
         serde_json::to_string(&self.drains).ok().filter(|_| !self.drains.is_empty())

@@ -3,6 +3,7 @@
 //! A key is what this cluster offers, one Pod of another member, or a namespace for such Pods.
 
 mod affected;
+mod cut_off;
 mod equipment;
 mod key;
 mod namespace;
@@ -19,6 +20,7 @@ use fleet_model::steps::LOCAL;
 use fleet_plan::{Affected, Controller, Event};
 use jiff::Timestamp;
 
+pub use cut_off::{CutOffController, RemotePod};
 pub use key::Key;
 
 use crate::Settings;

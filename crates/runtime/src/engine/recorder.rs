@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use fleet_plan::{Controller, Event, Step};
 use jiff::Timestamp;
@@ -19,6 +20,12 @@ pub trait Recorder<K, M>: Send + 'static {
     /// Records a measurement of `key` that was planned, or whose step was acknowledged, at `at`. Returns Events that
     /// follow from what is remembered.
     fn record(&mut self, key: &K, what: &M, at: Timestamp) -> Vec<Event>;
+
+    /// A term begins, in which this process leads since that time; it is recorded before anything is planned in it. Other processes may
+    /// have led since the last one, so what was remembered by the clock may not be so any more.
+    fn begin(&mut self, since: Instant) {
+        let _ = since;
+    }
 
     /// Takes note that an API server has refused a step of `key`, with its words, and will refuse it again until something changes
     /// that no watch shows.

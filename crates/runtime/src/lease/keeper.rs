@@ -1,7 +1,7 @@
 //! A Lease that shows others that an agent works: renewed by the process that leads, and by no other.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kube::Client;
 use prometheus::IntCounterVec;
@@ -59,8 +59,8 @@ pub struct LeaseKeeper<M> {
 /// What happens to a Lease that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// This process begins to lead, and to renew it.
-    Begun,
+    /// This process begins to renew it: it leads since then.
+    Begun(Instant),
     /// It was renewed by a request that was sent at this time of the clock.
     Renewed(Duration),
 }
@@ -104,7 +104,7 @@ impl<M: Fn() -> bool + Send> LeaseKeeper<M> {
     pub async fn run(mut self, cancel: CancellationToken) {
         let mut terms = self.gate.terms();
         while let Some(term) = cancel.run_until_cancelled(terms.begin()).await {
-            (self.observer)(Kept::Begun);
+            (self.observer)(Kept::Begun(term.since));
             tokio::select! {
                 () = cancel.cancelled() => return,
                 () = terms.end(term) => {}
@@ -113,30 +113,40 @@ impl<M: Fn() -> bool + Send> LeaseKeeper<M> {
         }
     }
 
-    /// Renews while the term lasts: the caller ends it.
+    /// Renews while the term lasts: the caller ends it. Until the first success it tries again soon: who counts on renewals does not know
+    /// yet whether they are possible.
     async fn keep(&mut self) {
+        let mut has_renewed = false;
         loop {
             let allowed = self.gate.check().is_ok() && (self.may_renew)();
-            let pause = if allowed { self.renew().await } else { LOOK_AGAIN };
+            let pause = if allowed {
+                let (renewed, pause) = self.renew().await;
+                has_renewed |= renewed;
+                if has_renewed { pause } else { pause.min(LOOK_AGAIN) }
+            } else {
+                LOOK_AGAIN
+            };
             tokio::time::sleep(pause).await;
         }
     }
 
-    async fn renew(&mut self) -> Duration {
+    /// Whether it was renewed, and the time until the next renewal.
+    async fn renew(&mut self) -> (bool, Duration) {
         // A process that led before may have renewed it since.
         let mut may_look_again = true;
         loop {
             let sent = self.clock.now();
-            let (result, pause) = match self.claim.step(&mut may_look_again).await {
+            let (renewed, pause) = match self.claim.step(&mut may_look_again).await {
                 Step::Again => continue,
                 Step::Renewed(pause) => {
                     (self.observer)(Kept::Renewed(sent));
-                    ("renewed", pause)
+                    (true, pause)
                 }
-                Step::Waits(pause) => ("failed", pause),
+                Step::Waits(pause) => (false, pause),
             };
+            let result = if renewed { "renewed" } else { "failed" };
             self.results.with_label_values(&[result]).inc();
-            return pause.mul_f64(1.0 - SPREAD * fastrand::f64());
+            return (renewed, pause.mul_f64(1.0 - SPREAD * fastrand::f64()));
         }
     }
 }

@@ -461,6 +461,20 @@ async fn a_kept_lease_that_is_deleted_labelled_or_taken_comes_back() {
     assert!(kept.count("renewed") > 3);
 }
 
+/// What counts on renewals does not know yet whether they are possible.
+#[tokio::test(start_paused = true)]
+async fn the_first_renewal_of_a_term_is_tried_again_soon() {
+    let server = Server::default();
+    let kept = Kept::start(&server, false);
+    *kept.link.lock() = Link::Cut;
+    kept.gate.open_until(Duration::MAX);
+    // The first attempt is given up after ten seconds; later in a term the next one comes after ten more.
+    sleep(Duration::from_millis(10_500)).await;
+    *kept.link.lock() = Link::Open;
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(kept.count("renewed"), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_kept_lease_is_renewed_as_soon_as_the_server_answers_again() {
     for link in [Link::Cut, Link::OneWay] {

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use fleet_api::offload::PodImportStatus;
-use serde_json::Value;
 
 use super::refused::{self, Refused};
 use crate::hub::HubImport;
-use crate::life::{CUT_OFF_GRACE_SECONDS, stops};
+use crate::life::stops;
 use crate::provider::{Provider, ProviderError, Write};
 
 /// What an executor does about one import.
@@ -63,8 +62,7 @@ fn end(uid: &str, import: &HubImport, provider: &impl Provider, grace: i64) -> E
 
 /// The origin counts on it that the Pod ends. It is reported as lost once the hub is reached again.
 fn cut_off(uid: &str, import: &HubImport, provider: &impl Provider) -> Execution {
-    let own = import.spec.export.pod.0.get("terminationGracePeriodSeconds").and_then(Value::as_i64);
-    let grace = own.unwrap_or(CUT_OFF_GRACE_SECONDS).min(CUT_OFF_GRACE_SECONDS);
+    let grace = super::cut_off::grace(Some(&import.spec.export.pod.0));
     let writes = provider.stop(uid, grace).unwrap_or_default();
     Execution { writes, status: shown(uid, import, provider), ..Execution::default() }
 }

@@ -12,6 +12,13 @@ use crate::pod::rename;
 /// Annotation of a remote Pod: hash of the spec that it was made or updated for.
 pub(super) const SPEC_HASH: &str = "offload.networking.fleet.azure.com/spec-hash";
 
+/// Annotation of a remote Pod: seconds without the hub after which it ends, as agreed with its origin. It is on the Pod, since a process
+/// that starts while the hub is out of reach has no import of it.
+pub(super) const STOP_AFTER: &str = "offload.networking.fleet.azure.com/stop-after";
+
+/// Value of that annotation where nothing was agreed: no origin can set it.
+const NEVER: &str = "never";
+
 /// Gate of a remote Pod whose config maps and Secrets are not there yet: they belong to it, so it comes first.
 const CONFIG_GATE: &str = "offload.networking.fleet.azure.com/configs";
 
@@ -32,7 +39,10 @@ pub fn pod_document(export: &PodExportSpec) -> Value {
     }
     let mut metadata = metadata(export, &names::pod(&origin.name, &origin.uid));
     metadata["labels"] = with(&export.labels, own_labels(export));
-    metadata["annotations"] = with(&export.annotations, [(SPEC_HASH, &*export.spec_hash)]);
+    let stop_after = export.disconnect.stop_after().map(|seconds| seconds.to_string());
+    let stop_after = stop_after.as_deref().unwrap_or(NEVER);
+    let own = [(SPEC_HASH, &*export.spec_hash), (STOP_AFTER, stop_after)];
+    metadata["annotations"] = with(&export.annotations, own);
     json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec })
 }
 

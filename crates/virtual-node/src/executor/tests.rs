@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use fleet_api::offload::{
-    Capacity, ConfigCopy, ConfigKind, OriginPod, PodExportSpec, PodPhase, PodTemplate,
-    PolicyProfile, RemoteLoss, RemoteStatus,
+    Capacity, ConfigCopy, ConfigKind, Disconnect, DisconnectMode, OriginPod, PodExportSpec,
+    PodPhase, PodTemplate, PolicyProfile, RemoteLoss, RemoteStatus,
 };
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{
@@ -12,6 +13,7 @@ use k8s_openapi::api::networking::v1::NetworkPolicy;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::provider::WriteAction;
 
 fn export() -> PodExportSpec {
     let spec = json!({ "containers": [{
@@ -73,6 +75,31 @@ fn the_pod_runs_without_rights_in_a_namespace_of_its_own() {
         (Some(false), Some(false))
     );
     assert_eq!((spec.host_network, spec.hostname.as_deref()), (Some(false), Some("web-7")));
+}
+
+/// By what is on the Pod, whatever its origin has put there.
+#[test]
+fn a_pod_ends_without_the_hub_if_that_was_agreed_on() {
+    let forged = ("offload.networking.fleet.azure.com/stop-after".to_owned(), "30".to_owned());
+    let never = PodExportSpec { annotations: BTreeMap::from([forged]), ..export() };
+    let disconnect = Disconnect { mode: DisconnectMode::StopAfter, seconds: Some(60) };
+    let agreed = PodExportSpec { disconnect, ..never.clone() };
+    let secs = Duration::from_secs;
+    let pod = pod_document(&never);
+    assert_eq!((stop_after(&pod), cut_off(&pod, secs(100_000))), (None, None));
+    let mut pod = pod_document(&agreed);
+    assert_eq!((stop_after(&pod), cut_off(&pod, secs(59))), (Some(secs(60)), None));
+    for (own, grace) in [(json!(null), 10), (json!(3), 3), (json!(600), 10)] {
+        pod["spec"]["terminationGracePeriodSeconds"] = own;
+        let write = cut_off(&pod, secs(60)).unwrap();
+        assert_eq!(write.action, WriteAction::Delete { grace_seconds: Some(grace) });
+        assert_eq!(&*write.name.namespace, "offload-east--shop");
+    }
+    pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    pod["metadata"]["deletionGracePeriodSeconds"] = json!(600);
+    assert!(cut_off(&pod, secs(60)).is_some(), "its time is cut");
+    pod["metadata"]["deletionGracePeriodSeconds"] = json!(10);
+    assert!(cut_off(&pod, secs(60)).is_none(), "it ends");
 }
 
 /// Both the Pod and its copies name them alike.

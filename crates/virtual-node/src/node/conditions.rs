@@ -38,7 +38,9 @@ pub fn conditions(
 ) -> Vec<Condition> {
     let (ready, reason) = ready_reason(health);
     let message = match reason {
-        reasons::NOT_ACCEPTED => format!("cluster {executor} is offered and not accepted"),
+        reasons::NOT_ACCEPTED => {
+            format!("the hub has no offer of cluster {executor} that is accepted")
+        }
         reasons::OFFER_WITHDRAWN => format!("cluster {executor} offers nothing any more"),
         _ => health.link.message(executor),
     };

@@ -68,12 +68,7 @@ impl Provider for ClusterProvider {
 
     fn stop(&self, uid: &str, grace_seconds: i64) -> Result<Vec<Write>, ProviderError> {
         let present = self.pods()?.get(uid).ok_or(ProviderError::NotFound)?;
-        let asked = present["metadata"]["deletionGracePeriodSeconds"].as_i64();
-        if is_deleting(present) && asked.is_some_and(|asked| asked <= grace_seconds) {
-            return Ok(Vec::new());
-        }
-        let grace_seconds = Some(grace_seconds.max(0));
-        Ok(vec![write(present, kinds::POD, WriteAction::Delete { grace_seconds })])
+        Ok(stop(present, grace_seconds).into_iter().collect())
     }
 
     fn observed(&self) -> BTreeMap<String, ExportState> {
@@ -100,6 +95,16 @@ impl ClusterProvider {
             spec,
         }
     }
+}
+
+/// The write by which a Pod ends within this time; `None` if it does already.
+pub(crate) fn stop(pod: &Value, grace_seconds: i64) -> Option<Write> {
+    let asked = pod["metadata"]["deletionGracePeriodSeconds"].as_i64();
+    if is_deleting(pod) && asked.is_some_and(|asked| asked <= grace_seconds) {
+        return None;
+    }
+    let grace_seconds = Some(grace_seconds.max(0));
+    Some(write(pod, kinds::POD, WriteAction::Delete { grace_seconds }))
 }
 
 fn is_deleting(object: &Value) -> bool {

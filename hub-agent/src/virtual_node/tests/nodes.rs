@@ -130,6 +130,23 @@ fn the_link_to_the_executor_is_written_on_change() {
     assert_eq!(world.node("east").unwrap()["status"], status);
 }
 
+/// Its Lease goes with its namespace, and what it ran with its agent.
+#[test]
+fn an_executor_that_has_left_is_silent() {
+    let mut world = World::accepted();
+    world.settle();
+    let state = |world: &World| world.node("east").unwrap()["status"]["executor"]["state"].clone();
+    assert_eq!(state(&world), "Connected");
+    let namespace = ObjectName::cluster("fleet-member-west");
+    world.edit(kinds::NAMESPACE, &namespace, |it| it["metadata"]["finalizers"] = json!(["k"]));
+    world.hub.delete(kinds::NAMESPACE, &namespace).unwrap();
+    world.settle();
+    assert_eq!(state(&world), "Connected", "it renews its Lease yet");
+    world.hear("west", None);
+    world.settle();
+    assert_eq!(state(&world), "Silent");
+}
+
 /// Whether the Lease is renewed is one thing, and what is decided about it another: not so many members fail at once.
 #[test]
 fn the_verdict_about_the_executor_is_written_where_there_is_one() {

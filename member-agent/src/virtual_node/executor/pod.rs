@@ -112,7 +112,11 @@ fn offer<'a>(settings: &Settings, snapshot: &'a MemberSnapshot) -> Option<&'a Of
 }
 
 /// Whether a Pod is in a namespace that this agent has made for its member.
-fn is_in_place(pod: &Object<PodDocument>, member: &str, snapshot: &MemberSnapshot) -> bool {
+pub(super) fn is_in_place(
+    pod: &Object<PodDocument>,
+    member: &str,
+    snapshot: &MemberSnapshot,
+) -> bool {
     let space = snapshot.namespaces.get(&ObjectName::cluster(&*pod.name.namespace));
     let mark = space.and_then(|space| space.object.offload.as_ref());
     mark.is_some_and(|mark| *mark.origin == *member)
@@ -123,7 +127,8 @@ fn agreed(subject: &Subject<'_>) -> Option<Duration> {
     subject.import.object.export.disconnect.stop_after().map(Duration::from_secs)
 }
 
-/// For how long there has been no sign of a member, or of the hub if its Pods count on that.
+/// For how long there has been no sign of a member, or of the hub if its Pods count on that: [`cut_off`](super::cut_off) stops them, too,
+/// and here none is made again.
 fn silence(subject: &Subject<'_>, member: &str, links: &Links) -> Duration {
     let offers = subject.snapshot.offload_offers.iter();
     let mut origins = offers.flat_map(|offer| &offer.object.status.origins);

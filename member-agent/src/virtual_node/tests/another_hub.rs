@@ -46,6 +46,30 @@ fn a_pod_that_ends_is_not_removed_because_the_hub_was_lost() {
     assert!(world.exports().is_empty() && world.imports().is_empty());
 }
 
+/// All of the hub's data is gone, and the executor cannot offer anything at the moment.
+#[test]
+fn a_virtual_node_that_the_hub_lacks_loses_no_pod() {
+    let mut world = world();
+    world.west.cut = true;
+    lose(&mut world);
+    for kind in [kinds::VIRTUAL_NODE, kinds::OFFLOAD_OFFER] {
+        for name in world.hub.names(kind) {
+            world.hub.edit(kind, &name, |it| it["metadata"]["finalizers"] = json!([])).unwrap();
+            world.hub.delete(kind, &name).ok();
+        }
+    }
+    answer(&mut world.hub, [EAST, WEST], "other/0");
+    world.live(5);
+    let node = world.node().unwrap();
+    assert_eq!(World::condition(node, "Ready"), ("False", "NotAccepted"));
+    let taints = node["spec"]["taints"].to_string();
+    assert!(!taints.contains("NoExecute"), "{taints}");
+    world.west.cut = false;
+    world.live(120);
+    assert_eq!(World::condition(world.node().unwrap(), "Ready").0, "True");
+    assert_eq!(world.remote().len(), 1);
+}
+
 /// Versions of a restored hub can pass the one that a watch goes on from: then no list shows that it was restored.
 #[test]
 fn what_is_seen_of_an_earlier_hub_stops_no_pod() {

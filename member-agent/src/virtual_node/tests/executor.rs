@@ -155,16 +155,34 @@ fn an_offer_is_on_the_hub_while_it_is_made() {
     assert!(world.hub.names(kinds::OFFLOAD_OFFER).is_empty());
 }
 
+fn ask_to_leave(hub: &mut ModelServer) {
+    let name = ObjectName::new("fleet-member-west", "west");
+    let spec = json!({ "spec": { "state": "Leave" } });
+    hub.create(kinds::INTERNAL_MEMBER_CLUSTER, &name, spec).unwrap();
+}
+
+/// Otherwise they would run on, and the hub would not know of them any more.
+#[test]
+fn a_member_that_is_asked_to_leave_waits_for_the_pods_that_it_runs() {
+    let mut world = World::new();
+    world.create_pod("web", &json!({}));
+    world.settle();
+    ask_to_leave(&mut world.hub);
+    world.settle();
+    assert!(world.remote().len() == 1 && !world.reports_that_it_left());
+    world.east.own.delete_pod(&ObjectName::new("shop", "web"), Some(1)).unwrap();
+    for _ in 0..4 {
+        world.pass(15);
+        world.settle();
+    }
+    assert!(world.remote().is_empty() && world.reports_that_it_left());
+}
+
 #[test]
 fn a_member_that_is_asked_to_leave_takes_its_offer_back() {
     let mut world = World::new();
     assert_eq!(world.hub.objects(kinds::OFFLOAD_OFFER).count(), 1);
-    let leave = |hub: &mut ModelServer| {
-        let name = ObjectName::new("fleet-member-west", "west");
-        let spec = json!({ "spec": { "state": "Leave" } });
-        hub.create(kinds::INTERNAL_MEMBER_CLUSTER, &name, spec).unwrap();
-    };
-    let keys = world.affected_in_the_executor(leave);
+    let keys = world.affected_in_the_executor(ask_to_leave);
     assert!(keys.contains(&Key::Offer), "{keys:?}");
     world.settle();
     assert_eq!(world.hub.objects(kinds::OFFLOAD_OFFER).count(), 0);

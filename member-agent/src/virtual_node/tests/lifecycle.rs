@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 use super::world::World;
 use crate::snapshot::MemberSnapshot;
 
+/// Annotation of a remote Pod.
+const STOP_AFTER: &str = "offload.networking.fleet.azure.com/stop-after";
+
 fn name(name: &str) -> ObjectName {
     ObjectName::new("shop", name)
 }
@@ -259,6 +262,49 @@ fn a_pod_that_stops_after_a_while_is_removed_without_confirmation_only_later() {
     world.origin();
     world.origin();
     assert!(world.east.pod("web").is_none());
+}
+
+/// It can list nothing of the hub, and the origin counts on it all the same.
+#[test]
+fn a_process_that_starts_without_the_hub_stops_what_is_to_stop() {
+    let mut world = World::new();
+    world.offer(&json!({ "terms": { "disconnect": { "mode": "StopAfter", "seconds": 300 } } }));
+    world.settle();
+    world.create_pod("web", &json!({}));
+    world.settle();
+    let clock = world.clock.clone();
+    world.west.restart(&clock);
+    world.pass(20);
+    world.cut_off();
+    assert!(world.remote()[0]["metadata"]["deletionTimestamp"].is_null(), "the hub is reached");
+    world.west.cut = true;
+    world.west.restart(&clock);
+    world.pass(14);
+    world.cut_off();
+    assert!(world.remote()[0]["metadata"]["deletionTimestamp"].is_null(), "it may be yet");
+    world.pass(1);
+    world.cut_off();
+    assert_eq!(world.remote()[0]["metadata"]["deletionGracePeriodSeconds"], 10);
+}
+
+#[test]
+fn what_nothing_was_agreed_on_goes_on_without_the_hub() {
+    let mut world = World::new();
+    world.create_pod("web", &json!({}));
+    world.settle();
+    assert_eq!(world.remote()[0]["metadata"]["annotations"][STOP_AFTER], "never");
+    let forged = |pod: &mut serde_json::Value| {
+        pod["metadata"]["annotations"] = json!({ STOP_AFTER: "30" });
+    };
+    world.east.own.edit(kinds::POD, &name("web"), forged).unwrap();
+    world.settle();
+    world.west.cut = true;
+    (0..30).for_each(|_| {
+        world.pass(10);
+        world.round();
+    });
+    assert!(world.remote()[0]["metadata"]["deletionTimestamp"].is_null());
+    assert_eq!(world.remote()[0]["metadata"]["annotations"][STOP_AFTER], "never");
 }
 
 /// A process that starts does not know for how long the origin has been silent, and the origin counts on the end of its Pods.

@@ -24,7 +24,7 @@ use crate::refusals::Refusals;
 use crate::settings::{Settings, VirtualNodes};
 use crate::snapshot::MemberSnapshot;
 use crate::status_writes::StatusWrites;
-use crate::virtual_node::executor::{self, ExecutorController};
+use crate::virtual_node::executor::{self, CutOffController, ExecutorController, RemotePod};
 use crate::virtual_node::origin::{self, OriginController};
 use crate::virtual_node::tests::hub::{HubAgent, answer, hear, join};
 use crate::virtual_node::tests::queue::Queue;
@@ -54,6 +54,7 @@ pub(super) struct Member {
     begun: Instant,
     origin: Queue<origin::Key>,
     executor: Queue<executor::Key>,
+    cut_off: Queue<RemotePod>,
 }
 
 /// Two members and a hub.
@@ -97,6 +98,7 @@ impl Member {
             begun: Instant::now(),
             origin: Queue::default(),
             executor: Queue::default(),
+            cut_off: Queue::default(),
         }
     }
 
@@ -166,6 +168,7 @@ impl Member {
         self.writes = Arc::new(StatusWrites::new(clock.clone()));
         self.refusals = Arc::new(Refusals::new(clock.clone()));
         (self.origin, self.executor) = (Queue::default(), Queue::default());
+        self.cut_off = Queue::default();
     }
 
     pub(super) fn pod(&self, name: &str) -> Option<&Value> {
@@ -356,6 +359,32 @@ impl World {
             }
             self.west.executor.planned(key, wake, self.failed, now);
         }
+        self.cut_off();
+    }
+
+    /// What the executor does while it has listed nothing of the hub.
+    pub(super) fn cut_off(&mut self) {
+        let snapshot = self.west.follow(&self.hub);
+        let controller = CutOffController { links: Arc::clone(&self.west.links) };
+        let now = self.clock.now();
+        if !self.is_lazy {
+            self.west.cut_off = Queue::default();
+        }
+        for key in self.west.cut_off.keys(&controller, &snapshot, now) {
+            let plan = controller.plan(&key, &snapshot, self.west.own.now());
+            let wake = plan.wake_after;
+            if !self.execute(plan, None, false) {
+                return;
+            }
+            self.west.cut_off.planned(key, wake, self.failed, now);
+        }
+    }
+
+    /// Whether the executor would report that it has left.
+    pub(super) fn reports_that_it_left(&self) -> bool {
+        let snapshot = self.west.snapshot();
+        let plan = crate::membership::plan(&self.west.settings, &snapshot, self.west.own.now());
+        plan.steps.iter().any(|step| step.kind == kinds::INTERNAL_MEMBER_CLUSTER)
     }
 
     /// What a change of the hub affects in the executor.
@@ -387,7 +416,9 @@ impl World {
             writes: Arc::clone(&self.west.writes),
             refusals: Arc::clone(&self.west.refusals),
         };
+        let cut_off = CutOffController { links: Arc::clone(&self.west.links) };
         let now = self.hub.now();
+        plans_computed_twice(&cut_off, &self.west.follow(&self.hub), now);
         [
             plans_computed_twice(&origin, &self.east.follow(&self.hub), now).len(),
             plans_computed_twice(&executor, &self.west.follow(&self.hub), now).len(),
