@@ -123,7 +123,7 @@ impl CommandLine {
     fn agents(&self) -> AgentOptions {
         let mut options = AgentOptions::default();
         if self.idle > 0 {
-            let most = self.idle + 2 * size::LARGE;
+            let most = size::most_exported(self.idle);
             options.environment.push((SERVICES_OF_A_MEMBER.to_owned(), most.to_string()));
         }
         options
