@@ -30,13 +30,12 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How often a write is tried whose object has changed meanwhile.
 const ATTEMPTS: usize = 5;
 /// Kinds of a member's objects on the hub.
-const KINDS: [ResourceKind; 6] = [
+const KINDS: [ResourceKind; 5] = [
     kinds::INTERNAL_SERVICE_EXPORT,
     kinds::INTERNAL_SERVICE_IMPORT,
     kinds::ENDPOINT_SLICE_EXPORT,
     kinds::ENDPOINT_SLICE_IMPORT,
     kinds::EXPORTED_SERVICE,
-    kinds::POD_IMPORT,
 ];
 
 /// Leaves.
@@ -236,9 +235,6 @@ impl Leaving<'_> {
         for kind in KINDS {
             if let Some(left) = self.list(kind).await?.first() {
                 let name = left.metadata.name.as_deref().unwrap_or_default();
-                if kind == kinds::POD_IMPORT {
-                    return self.pods().await;
-                }
                 return Ok(Some(format!(
                     "{} still takes part in the fleet ({} {name}), and without an InternalMemberCluster its agent cannot be \
                      asked to leave: delete its ServiceExports and MultiClusterServices first, or use --force",
@@ -246,7 +242,7 @@ impl Leaving<'_> {
                 )));
             }
         }
-        Ok(None)
+        self.pods().await
     }
 
     async fn wait_until_left(&self, client: Client) -> Result<(), String> {

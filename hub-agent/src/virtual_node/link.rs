@@ -13,7 +13,8 @@ use crate::snapshot::HubSnapshot;
 /// The link to a member: what was reported before, as long as nothing else is known. `None` of a member that was not followed for
 /// long enough.
 ///
-/// One that has left is silent: its Lease went with its namespace.
+/// One that was known and has left is silent: its Lease went with its namespace. To a hub that is built anew all are unknown, and may
+/// be about to come back.
 ///
 /// Its time begins anew when something else counts, not when a verdict comes or goes that agrees with the Lease. A verdict that is
 /// missing may be one that the API server does not store, since it has an older definition.
@@ -26,7 +27,8 @@ pub(super) fn link(
     let before = before.filter(|before| before.cluster == member);
     let heard = snapshot.hearing.get(&Hearing::name(member));
     let state = heard.map(|heard| heard.state);
-    let state = state.or_else(|| has_left(member, snapshot).then_some(LinkState::Silent));
+    let is_left = || before.is_some() && has_left(member, snapshot);
+    let state = state.or_else(|| is_left().then_some(LinkState::Silent));
     let Some(state) = state else { return before.cloned() };
     let verdict = verdict(member, snapshot).filter(|_| heard.is_some());
     let since = whole_seconds(now);

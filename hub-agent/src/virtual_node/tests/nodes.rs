@@ -9,6 +9,7 @@ use serde_json::json;
 use super::world::{World, in_member};
 use crate::tests::verdicts::{found, never};
 use crate::virtual_node::VirtualNodeController;
+use crate::virtual_node::link::link;
 
 #[test]
 fn an_offer_makes_a_node_for_each_member_that_it_selects() {
@@ -145,6 +146,8 @@ fn an_executor_that_has_left_is_silent() {
     world.hear("west", None);
     world.settle();
     assert_eq!(state(&world), "Silent");
+    let snapshot = world.snapshot();
+    assert_eq!(link("west", None, &snapshot, world.hub.now()), None, "to a hub built anew");
 }
 
 /// Whether the Lease is renewed is one thing, and what is decided about it another: not so many members fail at once.
