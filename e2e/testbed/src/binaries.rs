@@ -51,6 +51,13 @@ impl Binaries {
         })
     }
 
+    /// Where something is kept that an API server of this version makes anew in each cluster; `None` for programs that may become
+    /// others without another path.
+    pub fn kept(&self, name: &str) -> Option<PathBuf> {
+        let folder = self.apiserver.parent()?;
+        folder.starts_with(cache_root().ok()?).then(|| folder.join(name))
+    }
+
     fn ready() -> Option<Self> {
         let assets = std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from);
         assets

@@ -1,6 +1,7 @@
 //! One control plane: etcd, kube-apiserver and kube-controller-manager on loopback.
 
 mod api_server;
+mod bootstrap;
 mod constants;
 mod etcd;
 mod store;
@@ -28,7 +29,7 @@ use super::state::RunDir;
 use super::token;
 use api_server::ApiServer;
 use constants::{
-    CA, CA_KEY, KUBELET_CLIENT_CERTIFICATE, KUBELET_CLIENT_KEY, POLL, READY_DEADLINE,
+    BOOTSTRAP, CA, CA_KEY, KUBELET_CLIENT_CERTIFICATE, KUBELET_CLIENT_KEY, POLL, READY_DEADLINE,
     SERVER_CERTIFICATE, SERVER_KEY, TOKEN_KEY, TOKEN_PUBLIC_KEY,
 };
 use etcd::EtcdServer;
@@ -98,13 +99,15 @@ struct Servers {
     etcd: EtcdServer,
 }
 
-/// From where the revisions of a store go on that was changed at rest.
+/// How a store goes on that was changed at rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Revision {
-    /// From its own.
+    /// From its own revision.
     OfStore,
     /// From more than the one before had.
     Ahead,
+    /// From nothing, as that of a cluster which starts.
+    Anew,
 }
 
 impl ControlPlane {
@@ -122,6 +125,10 @@ impl ControlPlane {
         let authority = Box::new(Authority::new(&format!("{name} authority"))?);
         write_identities(&folder, name, &authority, &settings)?;
         let (etcd_server, etcd) = EtcdServer::start(&binaries.etcd, &folder, &run).await?;
+        let kept = binaries.kept(BOOTSTRAP);
+        let is_kept = restore_bootstrap(kept.as_deref(), &etcd).await?;
+        // Another configuration may make others.
+        let is_usual = settings.arguments.is_empty() && settings.nodes.is_none();
         let mut api_server = ApiServer::new(&binaries.apiserver, &folder, etcd.url(), settings)?;
         api_server
             .start_on_free_port(&run, |url| write_kubeconfigs(&folder, name, url, &authority))
@@ -139,6 +146,9 @@ impl ControlPlane {
             api_server_url,
         };
         plane.wait_ready().await?;
+        if let Some(file) = kept.filter(|_| is_usual && !is_kept) {
+            bootstrap::save(&plane.etcd, &file).await?;
+        }
         Ok(plane)
     }
 
@@ -303,7 +313,7 @@ impl ControlPlane {
     /// Loses the store: all servers end, and start again with an empty one. Certificates of the cluster's authority stay valid, tokens
     /// of service accounts do not.
     pub async fn lose_store(&self) -> Result<()> {
-        self.at_rest(|data| Ok(std::fs::remove_dir_all(data)?), Revision::OfStore).await
+        self.at_rest(|data| Ok(std::fs::remove_dir_all(data)?), Revision::Anew).await
     }
 
     /// Does something to the folder of the store while no server runs.
@@ -316,16 +326,17 @@ impl ControlPlane {
         let managers = std::mem::take(&mut servers.controller_managers);
         let managers: Vec<_> = managers.into_iter().map(|(launch, _)| launch).collect();
         servers.api_server.stop().await;
-        let from = match revision {
-            Revision::OfStore => 0,
-            Revision::Ahead => self.etcd().revision().await? + 1,
-        };
+        let seen = self.etcd().revision().await?;
         servers.etcd.stop().await;
         let done = work(&self.folder.join(etcd::DATA)).context("the store at rest")?;
         let started = servers.etcd.start_again(&self.run).await?;
         ensure!(started, "another process took the port of etcd");
-        if from > 0 {
-            self.etcd().reach(from).await?;
+        match revision {
+            Revision::OfStore => {}
+            Revision::Ahead => self.etcd().reach(seen + 1).await?,
+            Revision::Anew => {
+                restore_bootstrap(self.binaries.kept(BOOTSTRAP).as_deref(), self.etcd()).await?;
+            }
         }
         servers.api_server.start_again(&self.run)?;
         drop(servers);
@@ -356,6 +367,14 @@ impl ControlPlane {
             }
             tokio::time::sleep(POLL).await;
         }
+    }
+}
+
+/// False if nothing is kept.
+async fn restore_bootstrap(kept: Option<&Path>, etcd: &Etcd) -> Result<bool> {
+    match kept {
+        Some(file) => bootstrap::restore(file, etcd).await,
+        None => Ok(false),
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
@@ -62,10 +63,24 @@ impl Etcd {
     /// Deletes everything that the API server keeps under a prefix, below `/registry/`. It should not run meanwhile: what it has
     /// in memory, it serves on.
     pub async fn forget(&self, prefix: &str) -> Result<()> {
-        let key = format!("/registry/{prefix}");
-        let end = format!("{key}\u{7f}"); // After all names of objects.
-        let request = json!({ "key": STANDARD.encode(key), "range_end": STANDARD.encode(end) });
-        self.call("kv/deleterange", &request).await.map(drop)
+        self.call("kv/deleterange", &range(prefix)).await.map(drop)
+    }
+
+    /// What the API server keeps under a prefix, below `/registry/`.
+    pub(super) async fn below(&self, prefix: &str) -> Result<Vec<Entry>> {
+        #[derive(Deserialize)]
+        struct Answer {
+            #[serde(default)]
+            kvs: Vec<Entry>,
+        }
+        let answer = self.call("kv/range", &range(prefix)).await?;
+        Ok(serde_json::from_value::<Answer>(answer)?.kvs)
+    }
+
+    /// Writes all of `entries` as one revision.
+    pub(super) async fn put(&self, entries: &[Entry]) -> Result<()> {
+        let puts: Vec<_> = entries.iter().map(|entry| json!({ "request_put": entry })).collect();
+        self.call("kv/txn", &json!({ "success": puts })).await.map(drop)
     }
 
     async fn call(&self, path: &str, body: &Value) -> Result<Value> {
@@ -76,6 +91,20 @@ impl Etcd {
         }
         serde_json::from_str(&text).context("etcd's answer is not JSON")
     }
+}
+
+/// What is stored under a key, both in Base64, as the gateway has them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Entry {
+    key: String,
+    value: String,
+}
+
+/// A request for all keys under a prefix, below `/registry/`.
+fn range(prefix: &str) -> Value {
+    let key = format!("/registry/{prefix}");
+    let end = format!("{key}\u{7f}"); // After all names of objects.
+    json!({ "key": STANDARD.encode(key), "range_end": STANDARD.encode(end) })
 }
 
 /// The process of etcd, running or stopped.
