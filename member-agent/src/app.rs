@@ -106,6 +106,7 @@ fn log(args: &Args, settings: &Settings) {
         allowed_reserved_cidrs = %settings.reserved_addresses.allowed,
         external_workloads = settings.external_workloads,
         external_workload_cidrs = %settings.external_workload_cidrs,
+        linkerd_namespace = settings.linkerd_namespace,
         endpointslices = settings.endpointslices.as_str(),
         endpoint_network_cidrs = %settings.endpoint_network_cidrs,
         max_endpoints_per_slice = settings.max_endpoints_per_slice,
@@ -422,7 +423,9 @@ fn narrow(
         let managers: Vec<_> = few.chain(pods.iter().copied()).collect();
         spec.labels(format!("{} in ({})", labels::MANAGED_BY, managers.join(",")))
     } else if source == MemberSnapshot::linkerd_leases() {
-        spec.fields(format!("metadata.name={}", external_workloads::LEASE))
+        // Elsewhere anybody may create a Lease of that name.
+        spec.namespace(settings.linkerd_namespace.as_str())
+            .fields(format!("metadata.name={}", external_workloads::LEASE))
     } else if source == MemberSnapshot::offload_consent() {
         spec.namespace(settings.identity.system_namespace.as_str())
     } else if source == MemberSnapshot::virtual_pods() {
@@ -465,6 +468,7 @@ fn scope(settings: &Settings, source: SourceId, spec: SourceSpec) -> SourceSpec 
 mod tests {
     use clap::Parser as _;
     use fleet_accumulator::Snapshot as _;
+    use fleet_model_server::{ApiServer, ModelServer};
 
     use super::*;
     use crate::{Multicluster, MulticlusterMode, Traffic, VirtualNodes};
@@ -616,6 +620,17 @@ mod tests {
             let found = own.iter().filter(|field| watched.contains(field)).count();
             assert_eq!(found, expected, "{enabled}");
         }
+    }
+
+    #[tokio::test]
+    async fn linkerds_lease_is_watched_in_its_namespace_alone() {
+        let settings = Settings { linkerd_namespace: "mesh".to_owned(), ..Settings::new("a") };
+        let own = ApiServer::new(ModelServer::new(ClusterId::Local)).client("a");
+        let lease = MemberSnapshot::linkerd_leases();
+        let spec = narrow(&settings, &Selected::default(), lease, SourceSpec::new(own));
+        assert_eq!(spec.namespace.as_deref(), Some("mesh"));
+        let name = "metadata.name=linkerd-destination-endpoint-write";
+        assert_eq!(spec.fields.as_deref(), Some(name));
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub use reachability::ReachabilityMode;
 pub use traffic::{NodeProxy, TrafficArgs};
 pub use virtual_node::VirtualNodeArgs;
 
+use crate::settings::LINKERD_NAMESPACE;
 use crate::{
     AllowedReservedCidrs, DerivedServiceType, DerivedServices, Identity, Mode, Multicluster,
     MulticlusterMode, ReservedAddresses, Settings, Traffic, VirtualNodes,
@@ -202,6 +203,17 @@ pub struct Args {
     )]
     pub external_workload_cidrs: Cidrs,
 
+    /// Namespace of Linkerd's control plane. While Linkerd's controller holds its Lease there, this agent creates no EndpointSlices
+    /// for ExternalWorkloads.
+    #[arg(
+        long,
+        env = "LINKERD_NAMESPACE",
+        default_value = LINKERD_NAMESPACE,
+        value_name = "NAMESPACE",
+        value_parser = namespace
+    )]
+    pub linkerd_namespace: String,
+
     /// Services for whose pods the agent creates EndpointSlices: none; those with the annotation
     /// networking.fleet.azure.com/endpoint-network, from the pods' addresses on that network; or all, instead of
     /// kube-controller-manager's endpointslice-controller.
@@ -330,6 +342,7 @@ impl Args {
             },
             external_workloads: self.external_workloads,
             external_workload_cidrs: self.external_workload_cidrs.clone(),
+            linkerd_namespace: self.linkerd_namespace.clone(),
             endpointslices: self.endpointslices,
             endpoint_network_cidrs: self.endpoint_network_cidrs.clone(),
             max_endpoints_per_slice: usize::from(self.max_endpoints_per_slice),
@@ -393,6 +406,15 @@ impl Args {
     }
 }
 
+/// The name of a namespace: without one, all namespaces would be watched.
+fn namespace(text: &str) -> Result<String, String> {
+    if names::is_dns1123_label(text) {
+        Ok(text.to_owned())
+    } else {
+        Err("not the name of a namespace".to_owned())
+    }
+}
+
 fn load_balancer_class(text: &str) -> Result<String, String> {
     if names::is_qualified_name(text) {
         Ok(text.to_owned())
@@ -450,6 +472,19 @@ mod tests {
             "--derived-service-load-balancer-class=not a class",
         ] {
             assert!(derived(&[wrong]).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn linkerd_is_in_its_usual_namespace_unless_another_one_is_given() {
+        let namespace = |flags: &[&str]| {
+            let args = ["member-agent", "--member-cluster-name=a"].iter().chain(flags);
+            anyhow::Ok(Args::try_parse_from(args)?.settings()?.linkerd_namespace)
+        };
+        assert_eq!(namespace(&[]).unwrap(), Settings::new("a").linkerd_namespace);
+        assert_eq!(namespace(&["--linkerd-namespace=mesh"]).unwrap(), "mesh");
+        for wrong in ["", "A", "a/b", "a,b"] {
+            assert!(namespace(&[&format!("--linkerd-namespace={wrong}")]).is_err(), "{wrong:?}");
         }
     }
 

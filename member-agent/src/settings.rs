@@ -32,6 +32,9 @@ pub(crate) const DERIVED_SERVICE_GRACE: Duration = Duration::from_mins(1);
 /// Default maximum number of endpoints per EndpointSlice, as in kube-controller-manager.
 pub(crate) const MAX_ENDPOINTS_PER_SLICE: usize = 100;
 
+/// Default namespace of Linkerd's control plane, as Linkerd's own tools choose it.
+pub(crate) const LINKERD_NAMESPACE: &str = "linkerd";
+
 /// Settings of the controllers. A plan depends on these, on a snapshot and on the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -54,6 +57,8 @@ pub struct Settings {
     pub external_workloads: bool,
     /// Ranges that the addresses of ExternalWorkloads are in; any if there is none.
     pub external_workload_cidrs: Cidrs,
+    /// Namespace of Linkerd's control plane, whose controller of ExternalWorkloads may make these EndpointSlices.
+    pub linkerd_namespace: String,
     /// For which Services EndpointSlices are made of pods.
     pub endpointslices: Mode,
     /// Ranges that the addresses of pods on secondary networks are in; any if there is none.
@@ -83,6 +88,7 @@ impl Settings {
             reserved_addresses: ReservedAddresses::default(),
             external_workloads: false,
             external_workload_cidrs: Cidrs::default(),
+            linkerd_namespace: LINKERD_NAMESPACE.to_owned(),
             endpointslices: Mode::Off,
             endpoint_network_cidrs: Cidrs::default(),
             max_endpoints_per_slice: MAX_ENDPOINTS_PER_SLICE,

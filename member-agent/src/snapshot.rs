@@ -56,7 +56,7 @@ views! {
         local nodes: Node,
         /// Machines outside of Kubernetes.
         local optional external_workloads: ExternalWorkload,
-        /// The Lease of Linkerd's controller of external workloads.
+        /// The Lease of Linkerd's controller of external workloads, in Linkerd's namespace.
         local optional linkerd_leases: Lease,
         /// What users export by the standard API.
         local optional standard_exports: standard::ServiceExport,

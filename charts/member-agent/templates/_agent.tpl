@@ -129,6 +129,11 @@ rules:
 {{- with .Values.externalWorkloads.cidrs }}
 - {name: EXTERNAL_WORKLOAD_CIDRS, value: {{ join "," . | quote }}}
 {{- end }}
+{{- if .Values.externalWorkloads.enabled }}
+{{- with .Values.externalWorkloads.linkerdNamespace }}
+- {name: LINKERD_NAMESPACE, value: {{ quote . }}}
+{{- end }}
+{{- end }}
 {{- with .Values.endpointslices.networkCidrs }}
 - {name: ENDPOINT_NETWORK_CIDRS, value: {{ join "," . | quote }}}
 {{- end }}

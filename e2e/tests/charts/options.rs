@@ -176,6 +176,8 @@ async fn further_work_brings_further_rights() {
     {
         assert!(arguments(&more).contains(&flag), "{flag}");
     }
+    assert_eq!(variable(&plain, "LINKERD_NAMESPACE"), None);
+    assert_eq!(variable(&more, "LINKERD_NAMESPACE"), Some("linkerd"));
     let none = render("member-agent", &json!({ "rbac": { "create": false } })).await;
     assert!(
         ["Role", "ClusterRole", "RoleBinding"].iter().all(|kind| of_kind(&none, kind).is_empty())

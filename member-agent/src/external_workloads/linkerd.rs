@@ -9,7 +9,8 @@ use crate::snapshot::MemberSnapshot;
 /// The Lease that Linkerd's controller holds while it runs, in the namespace of Linkerd's control plane.
 pub const LEASE: &str = "linkerd-destination-endpoint-write";
 
-/// Whether Linkerd's controller runs in this cluster.
+/// Whether Linkerd's controller runs in this cluster, by its Lease: the watch shows those of its namespace alone. One that ends
+/// without releasing the Lease counts as running until the Lease is deleted, since how old a renewal is no snapshot shows.
 pub fn is_active(snapshot: &MemberSnapshot) -> bool {
     snapshot.linkerd_leases.iter().any(|lease| lease.held)
 }

@@ -102,13 +102,36 @@ impl Drop for Running {
     }
 }
 
-fn metrics(address: &str) -> String {
+/// A port of this machine that nothing listens on.
+fn free_address() -> String {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    free.local_addr().unwrap().to_string()
+}
+
+fn get(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+fn metrics(address: &str) -> String {
+    let text = get(address, "/metrics");
     assert!(text.contains("fleet_hub_tls_insecure"), "{text}");
     text
+}
+
+/// What the agent is not ready for, once that has these words.
+fn readiness(address: &str, words: &str) -> String {
+    for _ in 0..600 {
+        let text = get(address, "/readyz");
+        if text.contains(words) {
+            return text;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("not ready for another reason: {}", get(address, "/readyz"));
 }
 
 #[track_caller]
@@ -125,9 +148,7 @@ fn credentials_are_sent_and_never_shown() {
     let kubeconfig = file("secrets-own", &own("token: canary-own-token"));
     let token = file("secrets-token", "canary-hub-token");
     let output = file("secrets-output", "");
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = free.local_addr().unwrap().to_string();
-    drop(free);
+    let address = free_address();
 
     let log = File::create(&output).unwrap();
     let running = Running(
@@ -175,34 +196,32 @@ fn an_invalid_key_is_not_shown() {
     assert!(!said.contains("canary-key"), "{said}");
 }
 
-/// S30: nor a token that a kubeconfig has in the field for the path of one. The agent waits for the file.
+/// S30: nor a token that a kubeconfig has in the field for the path of one. The agent waits for the file, and works without the hub.
 #[test]
 fn a_token_where_a_path_belongs_is_not_shown() {
     let own_cluster = file("secrets-waits-own", &own("token: canary-own-token"));
     let to_hub = own("tokenFile: canary-hub-token").replace("http:", "https:");
     let to_hub = file("secrets-waits-hub", &to_hub);
-    let mut agent = Command::new(env!("CARGO_BIN_EXE_member-agent"))
-        .env_clear()
-        .env("MEMBER_CLUSTER_NAME", "east")
-        .env("HUB_KUBECONFIG", &to_hub)
-        .args(["--metrics-bind-address=0", "--health-probe-bind-address=0", "--kubeconfig"])
-        .arg(&own_cluster)
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(agent.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let mut said = Vec::new();
-    for line in lines {
-        said.push(line);
-        if said.last().is_some_and(|line| line.contains("Waiting for the token file")) {
-            break;
-        }
-    }
-    agent.kill().unwrap();
-    agent.wait().unwrap();
-    let said = said.join("\n");
+    let address = free_address();
+    let mut agent = Running(
+        Command::new(env!("CARGO_BIN_EXE_member-agent"))
+            .env_clear()
+            .env("MEMBER_CLUSTER_NAME", "east")
+            .env("HUB_KUBECONFIG", &to_hub)
+            .args(["--metrics-bind-address=0", "--health-probe-bind-address", &address])
+            .arg("--kubeconfig")
+            .arg(&own_cluster)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
+    let mut lines = BufReader::new(agent.0.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let waits = |line: &String| line.contains("Waiting for the token file");
+    let said = lines.by_ref().inspect(|line| contains_no_secret(line)).find(waits).unwrap();
     assert!(said.contains("tokenFile of the kubeconfig"), "{said}");
-    contains_no_secret(&said);
+    contains_no_secret(&readiness(&address, "no token yet in tokenFile of the kubeconfig"));
+    drop(agent);
+    lines.for_each(|line| contains_no_secret(&line));
 }
 
 /// S30: nor what a kubeconfig that cannot be read contains, nor the password in an address.

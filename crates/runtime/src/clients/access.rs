@@ -56,7 +56,7 @@ impl HubAccess {
         Ok(Self::Kubeconfig { path, headers: user_headers(lookup)?, insecure })
     }
 
-    /// Clients for the hub. Waits until a token file that is named exists and holds a token.
+    /// Clients for the hub. Waits a moment for the token in a file; without one their requests fail until it is there.
     ///
     /// # Errors
     /// One line that names the variable or flag and the reason.
@@ -77,7 +77,7 @@ impl HubAccess {
     }
 }
 
-/// Clients for the hub. Waits until the token file exists and holds a token.
+/// Clients for the hub by the original's variables.
 ///
 /// # Errors
 /// One line that names the variable and the reason.

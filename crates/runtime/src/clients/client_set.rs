@@ -148,6 +148,21 @@ mod tests {
         }
     }
 
+    /// What else the process does goes on meanwhile.
+    #[tokio::test(start_paused = true)]
+    async fn a_missing_token_file_lets_requests_fail_and_the_start_go_on() {
+        let mut config = Config::new(Uri::from_static("https://127.0.0.1:1"));
+        config.auth_info.token_file = Some("secret/token".to_owned());
+        let clients = from_config("hub", config).await.unwrap();
+        let error = clients.check().await.unwrap_err().to_string();
+        assert!(error.contains("no token yet in tokenFile of the kubeconfig: "), "{error}");
+        assert!(!error.contains("secret"), "it may be the token itself: {error}");
+        assert!(clients.credential.is_awaited() && clients.credential.token().is_none());
+        clients.credential.replace("another");
+        assert_eq!(clients.credential.token().as_deref(), Some("another"));
+        assert!(!clients.credential.is_awaited());
+    }
+
     #[test]
     fn a_url_has_an_address_or_a_name() {
         let address = |url: &str| address(url).map(|address| address.to_string());

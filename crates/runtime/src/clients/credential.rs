@@ -33,13 +33,18 @@ impl Credential {
     }
 
     fn header(&self) -> Option<HeaderValue> {
-        Some(self.token.as_ref()?.header(Instant::now()))
+        self.token.as_ref()?.header(Instant::now()).ok()
     }
 
-    /// The token in use; `None` if it is not that of a file.
+    /// The token in use; `None` if it is not that of a file, or [awaited](Self::is_awaited).
     pub fn token(&self) -> Option<String> {
         let header = self.header()?;
         header.to_str().ok()?.strip_prefix("Bearer ").map(str::to_owned)
+    }
+
+    /// Whether it is the token of a file that has had none yet.
+    pub fn is_awaited(&self) -> bool {
+        self.token.as_ref().is_some_and(|file| file.header(Instant::now()).is_err())
     }
 
     /// Uses another token from now on, until the file has one that is neither this nor the one before it.

@@ -149,6 +149,9 @@ impl Renewer {
     }
 
     async fn look(&mut self) -> Result<Looked, String> {
+        if self.credential.is_awaited() {
+            return self.recover("").await;
+        }
         let Some(token) = self.credential.token() else {
             return Ok(Looked::Kept("it is not that of a file".to_owned()));
         };

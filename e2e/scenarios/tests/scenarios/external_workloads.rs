@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result, ensure};
 use fleet_api::{kinds, labels};
 use fleet_testbed::agents::{Agent, Agents};
+use fleet_testbed::apply::apply;
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::exchange;
 use fleet_testbed::objects::{api, remove};
 use fleet_testbed::observer::Observer;
 use fleet_testbed::scrape::Scrape;
 use fleet_testbed::wait::wait_until;
-use fleet_testbed::workload::{ServiceSpec, Workload, next_address};
+use fleet_testbed::workload::{ServiceSpec, Workload, next_address, ready_addresses};
 use fleet_testbed::{crds, rbac};
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::json;
@@ -22,6 +23,9 @@ use crate::tests::Tests;
 
 /// Folder of the definition, for clusters without Linkerd.
 pub(crate) const DEFINITION: &str = "member-agent/files/external-workloads-crds";
+
+/// The Lease that Linkerd's controller holds, in Linkerd's namespace.
+const LINKERDS_LEASE: &str = "linkerd-destination-endpoint-write";
 
 pub(crate) fn add(tests: &mut Tests) {
     tests.beside("external_workloads::a_machine_crosses", a_machine_crosses);
@@ -38,10 +42,17 @@ pub(crate) async fn prepare(cluster: &Cluster) -> Result<()> {
 }
 
 /// EW: machines of the exporter's cluster that a Service selects serve the importer's derived Service, and go with
-/// their condition `Ready`. When the last one is deleted, its slice is.
+/// their condition `Ready`. When the last one is deleted, its slice is. A Lease of Linkerd's name in a user's namespace
+/// keeps nothing from that.
 async fn a_machine_crosses(stage: &Stage) -> Result<()> {
     let namespace = stage.namespace("machines").await?;
     let exporter = stage.exporter();
+    let lease = json!({
+        "apiVersion": kinds::LEASE.api_version(), "kind": kinds::LEASE.kind,
+        "metadata": { "namespace": namespace, "name": LINKERDS_LEASE },
+        "spec": { "holderIdentity": "any user", "leaseDurationSeconds": 30 },
+    });
+    apply(&exporter.client(), lease).await?;
     let service = Workload::deploy(exporter, ServiceSpec::http(&namespace, "web"), 0).await?;
     let addresses = [next_address(), next_address()];
     for (name, address) in ["vm-1", "vm-2"].into_iter().zip(&addresses) {
@@ -118,6 +129,28 @@ async fn end(stage: &Stage, namespace: &str, service: Workload) -> Result<()> {
 async fn arrived(stage: &Stage, namespace: &str, addresses: &[String]) -> Result<()> {
     let addresses: BTreeSet<String> = addresses.iter().cloned().collect();
     exchange::wait_imported(stage.importer(), namespace, "web", &addresses, DEADLINE).await
+}
+
+/// The exporter's agent makes and deletes a slice for a machine, in its own cluster.
+pub(crate) async fn own_slices_come_and_go(stage: &Stage, namespace: &str) -> Result<()> {
+    let (exporter, machine) = (stage.exporter(), (namespace, "vm-1"));
+    let service = Workload::deploy(exporter, ServiceSpec::http(namespace, "web"), 0).await?;
+    let address = next_address();
+    add_machine(exporter, machine, &address).await?;
+    set_ready(exporter, machine, true).await?;
+    has_endpoints(&service, &[address]).await?;
+    set_ready(exporter, machine, false).await?;
+    has_endpoints(&service, &[]).await?;
+    remove(exporter, kinds::EXTERNAL_WORKLOAD, machine).await?;
+    service.delete().await
+}
+
+/// Waits until exactly these addresses are ready in the slices of a Service.
+async fn has_endpoints(service: &Workload, addresses: &[String]) -> Result<()> {
+    let wanted: BTreeSet<String> = addresses.iter().cloned().collect();
+    let what = format!("slices with {wanted:?}");
+    wait_until(&what, DEADLINE, async || Ok(ready_addresses(&service.slices().await?) == wanted))
+        .await
 }
 
 /// Adds a machine that the Service "web" selects.

@@ -1,4 +1,4 @@
-//! A member's token for the hub is emptied, half written, revoked, replaced, and ends by itself.
+//! A member's token for the hub is missing, emptied, half written, revoked, replaced, and ends by itself.
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,6 +21,7 @@ use kube::Api;
 use kube::api::{DeleteParams, PostParams};
 use serde_json::json;
 
+use crate::external_workloads;
 use crate::stage::{Crossing, DEADLINE, EXPORTER, IMPORTER, Stage, accepted};
 use crate::tests::Tests;
 
@@ -34,6 +35,7 @@ pub(crate) fn add(tests: &mut Tests) {
         return; // How fast a token is forgotten is the API server's setting.
     }
     tests.apart("tokens::tokens_come_and_go", tokens_of_an_exporter);
+    tests.apart("tokens::a_start_without_a_token", a_start_without_a_token);
     tests.apart("tokens::a_token_renews_itself", a_token_in_a_secret);
     tests.apart("tokens::a_gateway_with_a_wrong_clock", a_gateway_with_a_wrong_clock);
 }
@@ -278,6 +280,46 @@ async fn tokens_come_and_go(
     refused(agents, &mut crossing).await.context("after the token's end")?;
     kubeconfig::write_secret(path, good)?;
     crossing.arrived().await.context("with a good token again")?;
+    end_undisturbed(stage, agents, crossing, observer).await
+}
+
+/// F09: an agent is started where the writer of the file has nothing yet.
+async fn a_start_without_a_token(stage: &Stage, agents: &mut Agents) -> Result<()> {
+    let path = stage.hub_token_path(EXPORTER).to_owned();
+    let good = std::fs::read_to_string(&path)?;
+    let result = starts_without_a_token(stage, agents, &path, &good).await;
+    kubeconfig::write_secret(&path, &good)?;
+    result
+}
+
+/// What needs no hub works, the agent reports what it waits for, and the hub's part follows when the token is there.
+async fn starts_without_a_token(
+    stage: &Stage,
+    agents: &mut Agents,
+    path: &Path,
+    good: &str,
+) -> Result<()> {
+    let agent = Agent::Member(EXPORTER);
+    let mut crossing = stage.crossing("tokenless", &[IMPORTER]).await?;
+    let machines = stage.namespace("machinesalone").await?;
+    let slices =
+        [(stage.importer(), kinds::ENDPOINT_SLICE), (stage.hub(), kinds::ENDPOINT_SLICE_EXPORT)];
+    let observer = Observer::start_for(slices).await?;
+
+    agents.kill(agent)?;
+    kubeconfig::write_secret(path, "")?;
+    agents.launch(agent)?;
+    external_workloads::own_slices_come_and_go(stage, &machines).await?;
+    wait_until("the agent reports that it has no token", DEADLINE, async || {
+        let (code, text) = agents.readiness(agent).await?;
+        Ok(code != 200 && text.contains("no token yet in "))
+    })
+    .await?;
+    crossing.change(2).await?;
+    kubeconfig::write_secret(path, good)?;
+    mended(agents).await?;
+    crossing.arrived().await.context("with a token")?;
+    stage.nothing_left(&machines).await?;
     end_undisturbed(stage, agents, crossing, observer).await
 }
 
