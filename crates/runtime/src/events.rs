@@ -94,8 +94,12 @@ impl EventSink {
     }
 
     /// Sends, counts and logs `event` unless the same was reported recently; returns whether it did.
-    pub fn emit(&self, event: Event) -> bool {
+    ///
+    /// What is remembered, logged and sent of its note is what the API accepts: notes quote what users write, which may be a megabyte.
+    pub fn emit(&self, mut event: Event) -> bool {
         let Some(inner) = &self.0 else { return false };
+        event.note.truncate(truncate(&event.note, NOTE).len());
+        event.note.shrink_to_fit();
         let (at, time) = (Instant::now(), inner.clock.now());
         let occurrences = inner.aggregator.lock().observe(&event, at, time);
         let Some(occurrences) = occurrences else { return false };
@@ -204,7 +208,7 @@ fn build(event: &Event, reporter: &Reporter, occurrences: &Occurrences) -> KubeE
         reporting_instance: Some(reporter.instance.clone()),
         action: Some("Reconcile".to_owned()),
         reason: Some(event.reason.to_owned()),
-        note: Some(truncate(&event.note, NOTE).to_owned()),
+        note: Some(event.note.clone()),
         type_: Some(severity(event.event_type).to_owned()),
         regarding: Some(regarding),
         ..KubeEvent::default()
@@ -241,13 +245,23 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_cut_between_characters() {
+    fn long_names_are_cut() {
         let reporter = Reporter { controller: "c".to_owned(), instance: "i".to_owned() };
         let name = ObjectName::new("team", "x".repeat(NAME));
-        let long = Event { name, ..event(&"ä".repeat(NOTE)) };
-        let body = build(&long, &reporter, &once(0));
+        let body = build(&Event { name, ..event("a") }, &reporter, &once(0));
         assert_eq!(body.metadata.name.unwrap().len(), NAME);
-        assert_eq!(body.note.unwrap().len(), NOTE);
+    }
+
+    /// Nothing keeps the rest: two notes that differ only there are one.
+    #[test]
+    fn long_notes_are_cut_between_characters_before_they_are_remembered() {
+        let (clock, metrics) = (Clock::fixed(Timestamp::UNIX_EPOCH), Metrics::new("agent", "1"));
+        let (sink, mut task) = EventSink::new([], "c", clock, metrics.unwrap().events(), QUIET);
+        let long = format!("x{}", "ä".repeat(NOTE));
+        assert!(sink.emit(event(&long)));
+        assert!(!sink.emit(event(&format!("{long}b"))));
+        let (sent, _) = task.receiver.try_recv().unwrap();
+        assert_eq!((sent.note.len(), sent.note.capacity()), (NOTE - 1, NOTE - 1));
     }
 
     #[test]

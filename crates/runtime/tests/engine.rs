@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use http::Method;
 use tokio::time::{Instant, sleep};
-use world::{DELAY, LATER, LOUD, LOUD_EVENTS, WAKE, World, failure};
+use world::{CROWD, CROWD_SIZE, DELAY, LATER, LOUD, LOUD_EVENTS, WAKE, World, failure};
 
 /// Longer than anything here waits for.
 const LONG: Duration = Duration::from_mins(5);
@@ -215,6 +215,25 @@ async fn a_view_that_stays_behind_is_checked_with_a_read() {
     world.hold_events(false);
     world.wish("a", "3");
     world.until(World::is_granted).await;
+    running.stop().await;
+}
+
+/// However many it wrote, the key is back soon.
+#[tokio::test(start_paused = true)]
+async fn of_many_writes_that_stay_unseen_a_few_are_read() {
+    let world = World::new();
+    let running = world.start();
+    world.hold_events(true);
+    world.wish("a", CROWD);
+    let reads =
+        |world: &World| world.requests().iter().filter(|method| **method == Method::GET).count();
+    world.until(|world| reads(world) > 0).await;
+    sleep(Duration::from_secs(4)).await;
+    assert_eq!(reads(&world), 8);
+    let before = world.plans();
+    world.hold_events(false);
+    world.until(|world| world.plans() > before).await;
+    assert_eq!(world.copies(), CROWD_SIZE);
     running.stop().await;
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use fleet_accumulator::{Change, Object, View, diff};
 use fleet_api::ObjectName;
 use fleet_model::changes::each_touched;
-use fleet_model::objects::{Node, Pod};
+use fleet_model::objects::{EndpointSlice, Node, Pod};
 use fleet_plan::Affected;
 
 use super::{network, topology};
@@ -27,19 +27,25 @@ pub(super) fn affected(
             keys.add(managed.service);
         }
     });
-    // A Service whose managed slices were behind stays so until the other watch shows the deletion, too.
+    // A Service whose managed slices were behind stays so until the other watch shows it, too.
     for change in diff(&old.endpoint_slices, &new.endpoint_slices) {
-        let Change::Removed(slice) = change else { continue };
-        let ours = slicing::manager(slice).is_some_and(network::is_manager);
-        if let Some(service) = slice.backs(&slice.name.namespace).filter(|_| ours) {
-            keys.add(service);
-        }
+        keys.extend(given_up(&change));
     }
     each_touched(&old.namespaces, &new.namespaces, |namespace| {
         let services = new.services.in_namespace(&namespace.name.name);
         services.for_each(|service| keys.add(service.name.clone()));
     });
     nodes(&old.nodes, new, keys);
+}
+
+/// The Service of a slice that is ours no longer: it is deleted, or its manager or Service is another.
+fn given_up(change: &Change<'_, EndpointSlice>) -> Option<ObjectName> {
+    let owned = |slice: &Object<EndpointSlice>| {
+        let manager = slicing::manager(slice).filter(|manager| network::is_manager(manager))?;
+        Some((manager.to_owned(), slice.backs(&slice.name.namespace)?))
+    };
+    let (old, new) = (change.old().and_then(owned), change.new().and_then(owned));
+    old.filter(|old| Some(old) != new.as_ref()).map(|(_, service)| service)
 }
 
 /// Adds the Services that select a changed pod, before and after the change, after `delay`.

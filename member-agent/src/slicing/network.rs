@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use fleet_accumulator::Object;
+use fleet_api::limits::slice::ADDRESSES;
 use fleet_api::{ObjectName, annotations};
 use fleet_endpointslice::pods::is_candidate;
 use fleet_model::addresses::can_be_own_endpoint;
@@ -49,6 +50,8 @@ pub(crate) enum AddressError {
     NotAttached,
     /// The network status lists no valid address on the network.
     NoAddress,
+    /// It lists more than an endpoint can have.
+    TooMany,
     /// This address on the network is in none of the ranges that the administrator names.
     Outside(IpAddr),
 }
@@ -61,6 +64,7 @@ impl AddressError {
             Self::Malformed => "has a network status that cannot be read".to_owned(),
             Self::NotAttached => "is not on it".to_owned(),
             Self::NoAddress => "has no usable address on it".to_owned(),
+            Self::TooMany => format!("has more than {} addresses on it", ADDRESSES.accepted),
             Self::Outside(address) => {
                 format!("has the address {address}, which is outside of --endpoint-network-cidrs")
             }
@@ -77,7 +81,8 @@ struct Attachment {
     ips: Vec<String>,
 }
 
-/// All addresses of a pod on a network. One that no endpoint can have, or that is outside of the ranges, spoils them all.
+/// All addresses of a pod on a network. One that no endpoint can have, or that is outside of the ranges, spoils them all, and so do
+/// too many: the API server would refuse the whole slice, with the endpoints of other pods.
 fn addresses(pod: &Object<Pod>, network: &str, cidrs: &Cidrs) -> Result<Vec<String>, AddressError> {
     let status = pod.networks.as_deref().ok_or(AddressError::NoStatus)?;
     let all: Vec<Attachment> = serde_json::from_str(status).map_err(|_| AddressError::Malformed)?;
@@ -86,6 +91,9 @@ fn addresses(pod: &Object<Pod>, network: &str, cidrs: &Cidrs) -> Result<Vec<Stri
     let mut attachments = all.into_iter().filter(is_it).peekable();
     attachments.peek().ok_or(AddressError::NotAttached)?;
     let ips: Vec<String> = attachments.flat_map(|one| one.ips).collect();
+    if ips.len() > ADDRESSES.accepted {
+        return Err(AddressError::TooMany);
+    }
     let parsed: Option<Vec<IpAddr>> = ips.iter().map(|ip| ip.parse().ok()).collect();
     let usable =
         |ips: &Vec<IpAddr>| !ips.is_empty() && ips.iter().all(|ip| can_be_own_endpoint(*ip));
@@ -190,6 +198,17 @@ mod tests {
             let expected = expected.map(|ips| ips.into_iter().map(str::to_owned).collect());
             assert_eq!(found, expected, "{network}");
         }
+    }
+
+    #[test]
+    fn more_addresses_than_an_endpoint_can_have_are_none() {
+        let with = |count: usize| {
+            let ips: Vec<_> = (1..=count).map(|n| format!("192.0.2.{n}")).collect();
+            let status = json!([{ "name": "flat", "ips": ips }]).to_string();
+            addresses(&pod(Some(&status)), "flat", &Cidrs::default()).map(|ips| ips.len())
+        };
+        assert_eq!(with(100), Ok(100));
+        assert_eq!(with(101), Err(AddressError::TooMany));
     }
 
     #[test]

@@ -27,8 +27,8 @@ pub(crate) fn replace_whole(current: &Object<ManagedSlice>, slice: &EndpointSlic
 
 /// Adds the writes of a reconciliation. Without `creates`, no slice is created.
 ///
-/// An address that moves to a new slice is removed from the old one only after the new one is created. Nothing
-/// else waits: endpoints that no longer serve are removed at once.
+/// An address that moves is removed from the old slice only after the new one has it, but for updates: these do not wait for
+/// each other, since two may exchange addresses. Nothing else waits: endpoints that no longer serve are removed at once.
 pub(crate) fn write(
     snapshot: &MemberSnapshot,
     service: &Object<Service>,
@@ -50,12 +50,16 @@ pub(crate) fn write(
             let gained = addresses(&slice).map(str::to_owned).collect();
             arrivals.push((plan.push(create(name, slice).stage(stage)), gained));
         }
+        let mut updated = Vec::new();
         for update in changes.updates {
             if let Some(old) = live(snapshot, update.of) {
-                let step = replace(old, &update).after(takers(&arrivals, &lost(&update)));
-                plan.push(step.stage(stage));
+                let lost = missing(update.of, &update.slice);
+                let step = replace(old, &update).after(takers(&arrivals, &lost));
+                let gained = missing(&update.slice, update.of).into_iter().map(str::to_owned);
+                updated.push((plan.push(step.stage(stage)), gained.collect()));
             }
         }
+        arrivals.extend(updated);
         for doomed in changes.deletes {
             if let Some(old) = live(snapshot, doomed) {
                 let lost: HashSet<_> = addresses(doomed).collect();
@@ -121,12 +125,13 @@ fn loses(new: &EndpointSlice, old: &EndpointSlice) -> bool {
     self::ready(old).any(|address| !ready.contains(address))
 }
 
-fn lost<'a>(update: &'a Update<'_>) -> HashSet<&'a str> {
-    let kept: HashSet<_> = addresses(&update.slice).collect();
-    addresses(update.of).filter(|address| !kept.contains(address)).collect()
+/// The addresses of `slice` that `other` lacks.
+fn missing<'a>(slice: &'a EndpointSlice, other: &EndpointSlice) -> HashSet<&'a str> {
+    let others: HashSet<_> = addresses(other).collect();
+    addresses(slice).filter(|address| !others.contains(address)).collect()
 }
 
-/// The steps that create slices with addresses of `lost`.
+/// The steps that write slices which gain addresses of `lost`.
 fn takers(arrivals: &[(StepId, HashSet<String>)], lost: &HashSet<&str>) -> Vec<StepId> {
     let takes = |gained: &HashSet<String>| lost.iter().any(|address| gained.contains(*address));
     arrivals.iter().filter(|(_, gained)| takes(gained)).map(|(step, _)| *step).collect()

@@ -237,8 +237,7 @@ impl<S: 'static> Task<S> {
                 since = self.refresh.changed() => {
                     // A list that was demanded is read to its end, however soon the next one is: with each begun anew, none
                     // would end.
-                    let course = self.course();
-                    if course.is_listed_since(since) || (is_demanded && course.version().is_none()) {
+                    if is_demanded || self.course().is_listed_since(since) {
                         continue;
                     }
                     return Ok(Command::Relist);

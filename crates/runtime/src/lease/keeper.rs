@@ -14,6 +14,9 @@ use crate::writer::WriteGate;
 
 /// How long a renewal that is not allowed now is put off.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// First renewals of a term that are tried again as soon as that. More of them only burden an API server that is slow anyway, and a
+/// thousand agents may begin a term at once.
+const EAGER_ATTEMPTS: u32 = 3;
 /// Renewals come up to this much earlier, so that a thousand agents do not renew all at once for ever.
 const SPREAD: f64 = 0.1;
 
@@ -113,16 +116,16 @@ impl<M: Fn() -> bool + Send> LeaseKeeper<M> {
         }
     }
 
-    /// Renews while the term lasts: the caller ends it. Until the first success it tries again soon: who counts on renewals does not know
-    /// yet whether they are possible.
+    /// Renews while the term lasts: the caller ends it. The first renewal is tried again soon: who counts on renewals does not know yet
+    /// whether they are possible.
     async fn keep(&mut self) {
-        let mut has_renewed = false;
+        let mut eager = EAGER_ATTEMPTS;
         loop {
             let allowed = self.gate.check().is_ok() && (self.may_renew)();
             let pause = if allowed {
                 let (renewed, pause) = self.renew().await;
-                has_renewed |= renewed;
-                if has_renewed { pause } else { pause.min(LOOK_AGAIN) }
+                eager = if renewed { 0 } else { eager.saturating_sub(1) };
+                if eager > 0 { pause.min(LOOK_AGAIN) } else { pause }
             } else {
                 LOOK_AGAIN
             };

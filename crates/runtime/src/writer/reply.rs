@@ -14,8 +14,9 @@ use super::request::{any, everywhere};
 
 /// Pause when the server asks for one without a duration.
 const DEFAULT_PAUSE: Duration = Duration::from_secs(1);
-/// Longest pause that is believed: a typo in a proxy must not stop a key for a day.
-const LONGEST_PAUSE: Duration = Duration::from_mins(5);
+/// The longest pause that is believed, of one key or of all requests. A wrong `Retry-After`, of a proxy for example, must not keep the
+/// removal of an endpoint back for long, and one request in so long a time is no load.
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// Bytes of a plain-text answer that go into a message.
 const QUOTE: usize = 200;
 /// Message of admission for a write that it forbids (kube-apiserver 1.36). It is asked once the writer has the right to

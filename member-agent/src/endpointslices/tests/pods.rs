@@ -3,11 +3,13 @@
 use std::time::{Duration, Instant};
 
 use fleet_api::{ObjectName, kinds};
+use fleet_plan::Action;
 use fleet_runtime::queue::Queue;
 use serde_json::json;
 
 use super::super::Mode;
 use super::world::{World, pod};
+use crate::slicing::testing;
 
 const TRIGGER: &str = "endpoints.kubernetes.io/last-change-trigger-time";
 
@@ -90,6 +92,31 @@ fn slices_of_others_stay() {
     assert_eq!(world.slices().len(), 3);
 }
 
+/// A slice goes when its addresses are in the one that takes them, and not before.
+#[test]
+fn an_address_that_moves_to_a_slice_in_use_is_never_in_no_slice() {
+    let mut world = World::with_service(Mode::All);
+    world.pack(2);
+    for n in 1..=4 {
+        world.add_pod(&format!("web-{n}"), &format!("10.1.0.{n}"));
+    }
+    world.follow();
+    let full: Vec<_> = world.slices().into_iter().cloned().collect();
+    for slice in &full {
+        let leaving = testing::endpoints(slice)[0]["targetRef"]["name"].as_str().unwrap();
+        world.own.delete(kinds::POD, &pod(leaving)).unwrap();
+    }
+    assert_eq!(world.follow(), ["update", "update"]);
+    world.edit_service(|service| service["spec"]["ports"][0]["targetPort"] = json!(8081));
+    let plan = world.plan();
+    let [update, delete] = &plan.steps[..] else { panic!("{plan:#?}") };
+    assert!(matches!(update.action, Action::Replace { .. }) && update.after.is_empty());
+    assert!(matches!(delete.action, Action::Delete { .. }));
+    assert_eq!(delete.after.iter().map(|step| step.index()).collect::<Vec<_>>(), [0]);
+    assert_eq!(world.follow(), ["update", "delete"]);
+    assert_eq!(world.addresses().len(), 2);
+}
+
 /// EPS-90: a slice that is no longer ours is replaced.
 #[test]
 fn a_slice_given_away_is_replaced() {
@@ -104,6 +131,30 @@ fn a_slice_given_away_is_replaced() {
         .unwrap();
     assert_eq!(world.follow(), ["create"]);
     assert_eq!(world.slices().len(), 2);
+}
+
+/// The same where one watch shows it before the other does.
+#[test]
+fn a_slice_given_away_is_replaced_whichever_watch_shows_it_first() {
+    for managed_first in [true, false] {
+        let mut world = World::with_service(Mode::All);
+        world.add_pod("web-1", "10.1.0.1");
+        world.follow();
+        let before = world.snapshot();
+        let name = world.own.names(kinds::ENDPOINT_SLICE).remove(0);
+        let key = "endpointslice.kubernetes.io/managed-by";
+        let give = |slice: &mut serde_json::Value| slice["metadata"]["labels"][key] = json!("me");
+        world.own.edit(kinds::ENDPOINT_SLICE, &name, give).unwrap();
+        let mut half = world.snapshot();
+        if managed_first {
+            half.endpoint_slices = before.endpoint_slices;
+        } else {
+            half.managed_slices = before.managed_slices;
+        }
+        world.see(half);
+        world.follow();
+        assert_eq!(world.slices().len(), 2, "{managed_first}");
+    }
 }
 
 /// A slice that a user changes or deletes is restored.

@@ -112,10 +112,28 @@ impl World {
         self.own.edit(kinds::SERVICE, &web(), change).unwrap();
     }
 
+    /// Restarts the agent with at most so many endpoints in a slice.
+    pub(super) fn pack(&mut self, limit: usize) {
+        self.settings.max_endpoints_per_slice = limit;
+        self.restart();
+    }
+
     /// Restarts the agent with ranges for secondary networks.
     pub(super) fn limit_networks(&mut self, cidrs: &str) {
         self.settings.endpoint_network_cidrs = cidrs.parse().unwrap();
         self.restart();
+    }
+
+    /// Lets the controller do what is due when it sees this; how many keys that were.
+    pub(super) fn see(&mut self, new: MemberSnapshot) -> usize {
+        let keys = affected_keys(&self.controller, &self.seen, &new);
+        for key in &keys {
+            let plan = self.controller.plan(key, &new, self.own.now());
+            self.events.extend(plan.events.iter().cloned());
+            self.execute(key, &plan);
+        }
+        self.seen = new;
+        keys.len()
     }
 
     /// Lets the controller follow until nothing is left to do; the verbs of its writes.
@@ -123,19 +141,17 @@ impl World {
         self.own.take_writes();
         for _ in 0..10 {
             let new = self.snapshot();
-            let keys = affected_keys(&self.controller, &self.seen, &new);
-            for key in &keys {
-                let plan = self.controller.plan(key, &new, self.own.now());
-                self.events.extend(plan.events.iter().cloned());
-                self.execute(key, &plan);
-            }
-            self.seen = new;
-            if keys.is_empty() {
+            if self.see(new) == 0 {
                 let writes = self.own.take_writes();
                 return writes.into_iter().map(|write| write.verb).collect();
             }
         }
         panic!("it never comes to rest");
+    }
+
+    /// The plan for web, of which nothing is sent.
+    pub(super) fn plan(&self) -> Plan {
+        self.controller.plan(&web(), &self.snapshot(), self.own.now())
     }
 
     /// Sends a plan, and records what it measures.

@@ -7,9 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-/// The longest pause of all requests. A wrong `Retry-After` must not keep the removal of an endpoint back for long, and one
-/// request in so long a time is no load.
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+use super::super::reply::LONGEST_PAUSE;
 
 /// The pace of the requests to one API server.
 #[derive(Debug)]

@@ -181,7 +181,7 @@ async fn the_server_says_how_long_to_stay_away() {
         (429, None, &details, Some(Duration::from_secs(3))),
         (429, None, &json!({}), Some(Duration::from_secs(1))),
         (503, Some("2"), &json!({}), Some(Duration::from_secs(2))),
-        (429, Some("86400"), &json!({}), Some(Duration::from_mins(5))),
+        (429, Some("86400"), &json!({}), Some(Duration::from_secs(10))),
     ] {
         let mut bench = Bench::new();
         let outcome = bench.start(vec![create()]);
