@@ -67,8 +67,10 @@ fn pods(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Key>) {
             let import = change.old().or_else(|| change.new());
             executors.extend(import.map(|import| Arc::clone(&import.name.namespace)));
         }
+        // One that is gone leaves a place among those of its origin, even if it used nothing of the offer.
+        let is_gone = change.new().is_none();
         if !change.new().is_some_and(|import| takes_place(import)) {
-            let before = change.old().filter(|import| takes_place(import));
+            let before = change.old().filter(|import| is_gone || takes_place(import));
             freed.extend(before.map(|import| Arc::clone(&import.name.namespace)));
         }
     }

@@ -89,7 +89,7 @@ fn begin(export: &HubExport, to: &Destination<'_>) -> Vec<HubAction> {
     }
     let accepted = accept(export, to.node, true).and_then(|()| {
         let is_full = to.is_crowded || to.is_full && !ran(export);
-        if is_full { Err(Rejection::new(Refusal::QuotaExceeded, "capacity.pods")) } else { Ok(()) }
+        if is_full { Err(no_place()) } else { Ok(()) }
     });
     match accepted {
         Ok(()) => vec![HubAction::Import(Box::new(import_of(export)))],
@@ -97,8 +97,29 @@ fn begin(export: &HubExport, to: &Destination<'_>) -> Vec<HubAction> {
     }
 }
 
+/// As many Pods are there as may be. An export with this status is planned again when one goes.
+fn no_place() -> Rejection {
+    Rejection::new(Refusal::QuotaExceeded, "capacity.pods")
+}
+
 fn import_of(export: &HubExport) -> PodImportSpec {
     PodImportSpec { export: export.spec.clone(), stop: None }
+}
+
+/// The import by which an executor stops what it may run, with what that takes and nothing else: the terms can have changed since the
+/// Pod was accepted, so that nothing more of it can be checked.
+fn import_to_stop(export: &HubExport, stop: StopRequest) -> PodImportSpec {
+    let spec = export.spec.clone();
+    let bare = PodExportSpec {
+        origin: spec.origin,
+        executor: spec.executor,
+        spec_hash: spec.spec_hash,
+        disconnect: spec.disconnect,
+        resumed: spec.resumed,
+        stop_grace_seconds: spec.stop_grace_seconds,
+        ..PodExportSpec::default()
+    };
+    PodImportSpec { export: bare, stop: Some(stop) }
 }
 
 /// Whether the executor has had it already. If the hub has lost that, its origin remembers: one that lies about it gets no more than
@@ -157,10 +178,13 @@ fn end(
         None if export.status.released => vec![HubAction::Release],
         // Its offer is on the way back, like all that the hub has lost.
         None if ran(export) && !to.is_given_up && to.node.is_none() => Vec::new(),
+        // An origin that lies about the past gets no more imports by that than others.
+        None if ran(export) && !to.is_given_up && to.is_crowded => {
+            report(export, rejected(export, &no_place()))
+        }
         // The hub has lost the import, and only the executor knows whether anything runs.
         None if ran(export) && !to.is_given_up => {
-            let stop = Some(request(grace, None, now));
-            vec![HubAction::Import(Box::new(PodImportSpec { stop, ..import_of(export) }))]
+            vec![HubAction::Import(Box::new(import_to_stop(export, request(grace, None, now))))]
         }
         None => report(export, PodExportStatus { released: true, ..export.status.clone() }),
         Some(import) if to.is_given_up && !import.status.released => vec![HubAction::Drop],

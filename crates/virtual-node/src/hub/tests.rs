@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use fleet_api::offload::{
     Capacity, MAX_STATUS_BYTES, OffloadOfferSpec, OffloadTerms, OriginSelector, PROFILE_VERSION,
-    PodExportStatus, PodImportSpec, PodImportStatus, PolicyProfile, Refusal, RemoteCondition,
-    RemoteStatus, StopRequest, VirtualNodePhase, VirtualNodeSpec,
+    PodExportSpec, PodExportStatus, PodImportSpec, PodImportStatus, PolicyProfile, Refusal,
+    RemoteCondition, RemoteStatus, StopRequest, VirtualNodePhase, VirtualNodeSpec,
 };
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -193,6 +193,8 @@ fn an_import_that_was_lost_is_made_again_to_be_stopped() {
     let actions = handed(Some(&export), None);
     let [HubAction::Import(spec)] = &actions[..] else { panic!("{actions:?}") };
     assert_eq!(spec.stop.as_ref().unwrap().grace_seconds, 7);
+    assert_eq!(spec.export.origin, export.spec.origin);
+    assert_eq!(spec.export.spec_hash, export.spec.spec_hash);
     export.status.accepted = false;
     export.spec.resumed = true;
     assert!(matches!(handed(Some(&export), None)[..], [HubAction::Import(_)]));
@@ -227,6 +229,30 @@ fn a_pod_beyond_what_is_offered_waits_and_one_that_ran_does_not() {
     assert!(matches!(actions[..], [HubAction::Import(_)]), "{actions:?}");
 }
 
+/// What is to be stopped is not checked: the terms can be others than those on which it was accepted.
+#[test]
+fn of_what_is_to_be_stopped_nothing_crosses_that_is_not_needed_for_it() {
+    let mut export = HubExport { deleting: true, ..export() };
+    export.spec.resumed = true;
+    export.spec.stop_grace_seconds = Some(7);
+    export.spec.pod.0.insert("hostNetwork".to_owned(), true.into());
+    export.spec.annotations.insert("a".to_owned(), "b".to_owned());
+    let other = OffloadTerms { namespaces: vec!["other".to_owned()], ..terms() };
+    let node = VirtualNodeSpec { terms: other, ..node() };
+    let actions = hand_over(Some(&export), None, &to(Some(&node)), at(100));
+    let [HubAction::Import(spec)] = &actions[..] else { panic!("{actions:?}") };
+    let HubExport { spec: PodExportSpec { origin, executor, spec_hash, .. }, .. } = export;
+    let bare = PodExportSpec {
+        origin,
+        executor,
+        spec_hash,
+        resumed: true,
+        stop_grace_seconds: Some(7),
+        ..PodExportSpec::default()
+    };
+    assert_eq!(spec.export, bare);
+}
+
 /// Whatever an origin states about its Pods, it has no more imports than any executor takes.
 #[test]
 fn who_states_that_much_ran_gets_no_more_than_others() {
@@ -234,8 +260,18 @@ fn who_states_that_much_ran_gets_no_more_than_others() {
     let to = Destination { node: Some(&node), is_crowded: true, ..Destination::default() };
     let mut resumed = export();
     resumed.spec.resumed = true;
-    let actions = hand_over(Some(&resumed), None, &to, at(1));
-    assert_eq!(reported(&actions).rejected.as_ref().unwrap().reason, Refusal::QuotaExceeded);
+    for deleting in [false, true] {
+        let export = HubExport { deleting, ..resumed.clone() };
+        let actions = hand_over(Some(&export), None, &to, at(1));
+        let status = reported(&actions);
+        assert_eq!(status.rejected.as_ref().unwrap().reason, Refusal::QuotaExceeded);
+        assert!(!status.released, "its executor has confirmed nothing");
+        let again = HubExport { status: status.clone(), ..export };
+        assert_eq!(hand_over(Some(&again), None, &to, at(2)), [], "it is reported once");
+    }
+    let to = Destination { is_given_up: true, ..to };
+    let actions = hand_over(Some(&HubExport { deleting: true, ..resumed }), None, &to, at(1));
+    assert!(reported(&actions).released);
 }
 
 #[test]

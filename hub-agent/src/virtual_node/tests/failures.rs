@@ -1,9 +1,9 @@
 //! The failure table of the design, the column of the hub.
 
 use fleet_accumulator::{SourceState, View};
-use fleet_api::offload::LinkState;
+use fleet_api::offload::{LinkState, PodExportSpec};
 use fleet_api::traffic::SilenceState;
-use fleet_api::{ObjectName, kinds};
+use fleet_api::{ObjectName, finalizers, kinds};
 use serde_json::json;
 
 use super::world::{World, in_member, spec};
@@ -284,6 +284,61 @@ fn who_lies_about_the_past_gains_nothing() {
     world.hub.delete(kinds::POD_EXPORT, &in_member("east", "u0")).unwrap();
     world.settle();
     assert_eq!(world.hub.names(kinds::POD_IMPORT).len(), 0, "nothing is written to west");
+}
+
+/// Nor by exports that end at once and are held by a finalizer of its own.
+#[test]
+fn who_lies_about_the_past_of_what_ends_stays_within_its_bound() {
+    let mut world = running(500);
+    let names = (0..3).map(|at| format!("x{at}"));
+    for uid in names.clone() {
+        let mut forged = PodExportSpec { resumed: true, ..spec("east", &uid) };
+        forged.pod.0.insert("hostNetwork".to_owned(), json!(true));
+        world.export_spec("east", &forged);
+        world.edit(kinds::POD_EXPORT, &in_member("east", &uid), |export| {
+            export["metadata"]["finalizers"] = json!(["a.b/c", finalizers::POD_EXPORT]);
+        });
+        world.hub.delete(kinds::POD_EXPORT, &in_member("east", &uid)).unwrap();
+    }
+    world.settle();
+    assert_eq!(world.hub.names(kinds::POD_IMPORT).len(), 500, "as many as any executor takes");
+    for uid in names.clone() {
+        let status = world.status("east", &uid);
+        assert_eq!(status["rejected"]["reason"], "QuotaExceeded");
+        assert_eq!(status["released"], false);
+    }
+    world.stop("east", "u0", 0);
+    world.settle_with(true, |world| {
+        for name in world.hub.names(kinds::POD_IMPORT) {
+            let import = world.hub.get(kinds::POD_IMPORT, &name).unwrap();
+            let content = &import["spec"]["export"]["pod"];
+            assert!(content.get("hostNetwork").is_none(), "{content}");
+        }
+        world.obey();
+    });
+    assert!(names.clone().all(|uid| world.status("east", &uid)["released"] == true));
+    assert_eq!(world.hub.names(kinds::POD_IMPORT).len(), 499);
+}
+
+/// Nothing that the terms refuse by now runs on because the hub has lost it.
+#[test]
+fn what_the_terms_refuse_by_now_is_stopped_after_a_loss() {
+    let mut world = running(1);
+    world.edit(kinds::OFFLOAD_OFFER, &in_member("west", "offer"), |offer| {
+        offer["spec"]["terms"]["namespaces"] = json!(["other"]);
+    });
+    world.settle();
+    world.lose(kinds::POD_EXPORT);
+    world.lose(kinds::POD_IMPORT);
+    let resumed = PodExportSpec { resumed: true, ..spec("east", "u0") };
+    world.export_spec("east", &resumed);
+    world.settle();
+    assert_eq!(world.status("east", "u0")["rejected"]["reason"], "NamespaceNotOffered");
+    world.stop("east", "u0", 5);
+    world.settle();
+    assert_eq!(world.import("east", "u0").unwrap()["spec"]["stop"]["graceSeconds"], 5);
+    world.rest();
+    assert_eq!(world.hub.names(kinds::POD_EXPORT).len(), 0);
 }
 
 /// A member removes the finalizers of its exports, again and again.

@@ -187,6 +187,16 @@ fn no_origin_has_more_imports_than_an_executor_takes() {
     world.export("east", "u999");
     world.settle();
     assert_eq!(world.status("east", "u999")["rejected"]["field"], "capacity.pods");
+    // One that has ended uses nothing of the offer, and counts until it is gone.
+    world.edit(kinds::POD_IMPORT, &in_member("west", "u000.east"), |import| {
+        import["status"] = json!({ "released": true, "remote": { "phase": "Succeeded" } });
+        import["metadata"]["finalizers"] = json!([]);
+    });
+    let before = world.snapshot();
+    world.hub.delete(kinds::POD_IMPORT, &in_member("west", "u000.east")).unwrap();
+    let keys =
+        fleet_plan::affected_keys(&VirtualNodeController::default(), &before, &world.snapshot());
+    assert!(keys.contains(&Key::Pod { origin: "east".into(), uid: "u999".into() }), "{keys:?}");
 }
 
 #[test]

@@ -191,7 +191,7 @@ impl World {
         self.settle_with(true, Self::obey);
     }
 
-    fn settle_with(&mut self, patient: bool, others: impl Fn(&mut Self)) {
+    pub(super) fn settle_with(&mut self, patient: bool, others: impl Fn(&mut Self)) {
         for _ in 0..30 {
             let before = self.hub.version();
             others(self);
