@@ -7,12 +7,12 @@ use fleet_runtime::clients::{ClientSet, certificates_to_pem};
 use kube::Client;
 
 use crate::access::Contexts;
-use crate::args::{Cli, JoinArgs};
+use crate::args::{Cli, JoinArgs, Print};
 use crate::credentials::Credentials;
 use crate::handover::show;
 use crate::member_objects::check_name;
 use crate::output::report;
-use crate::place::{self, check_hub, place};
+use crate::place::{self, Identity, check_hub, place};
 use crate::replace;
 use crate::token;
 
@@ -23,7 +23,7 @@ pub(crate) async fn run(cli: &Cli, args: &JoinArgs) -> Result<ExitCode> {
     let hub = contexts.connect(&contexts.hub).await?;
     let client = &hub.write;
     check_hub(client, &args.name).await?;
-    let account = place(client, args).await?;
+    let identity = place(client, args).await?;
     if args.replace {
         replace::run(&contexts, client, args).await?;
     }
@@ -31,7 +31,10 @@ pub(crate) async fn run(cli: &Cli, args: &JoinArgs) -> Result<ExitCode> {
         report("Nothing was changed (--dry-run).");
         return Ok(ExitCode::SUCCESS);
     }
-    let token = token::make(client, &account, args).await?;
+    if matches!(identity, Identity::Own(_)) && args.print == Print::Nothing && !args.secret {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let token = token::make(client, &identity.account(&args.name)?, args).await?;
     let credentials = credentials(&contexts, &hub, args, token).await?;
     if args.secret {
         place::keep(&own(&contexts, args).await?, &credentials).await?;

@@ -3,6 +3,7 @@
 use anyhow::{Context as _, Result};
 use fleet_api::{ResourceKind, kinds};
 use kube::Client;
+use kube::api::DynamicObject;
 use serde_json::Value;
 
 use crate::member_objects::{MANAGED_BY, title};
@@ -12,7 +13,7 @@ use crate::quotas;
 use crate::rbac::{CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING};
 
 /// The kind of the accounts of agents.
-pub(crate) const ACCOUNT: ResourceKind = ResourceKind {
+const ACCOUNT: ResourceKind = ResourceKind {
     group: "",
     version: "v1",
     kind: "ServiceAccount",
@@ -20,16 +21,18 @@ pub(crate) const ACCOUNT: ResourceKind = ResourceKind {
     namespaced: true,
 };
 
-/// Whether the hub's chart has made an object: two programs that write the same fields reject each other's changes later.
-pub(crate) async fn is_of_chart(
+/// An object that the hub's chart has made, and no other: two programs that write the same fields reject each other's changes later.
+pub(crate) async fn of_chart(
     client: &Client,
     kind: ResourceKind,
     namespace: Option<&str>,
     name: &str,
-) -> Result<bool> {
+) -> Result<Option<DynamicObject>> {
     let object = find(client, kind, namespace, name).await?;
-    let labels = object.and_then(|object| object.metadata.labels).unwrap_or_default();
-    Ok(labels.get(MANAGED_BY.0).is_some_and(|manager| manager == "Helm"))
+    Ok(object.filter(|object| {
+        let labels = object.metadata.labels.as_ref();
+        labels.and_then(|labels| labels.get(MANAGED_BY.0)).is_some_and(|by| by == "Helm")
+    }))
 }
 
 /// Applies an object and reports it.

@@ -1,9 +1,11 @@
 //! `fleetctl offload`: what members offer to each other, and accept. Each decision is written in the cluster whose administrators
 //! make it; no other agent acts on it.
 
+mod allowance;
 mod args;
 mod cluster;
 mod consent;
+mod policy;
 mod ranges;
 mod read;
 mod status;
@@ -14,7 +16,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
+pub(crate) use allowance::RANGES;
 pub use args::OffloadCommand;
+pub(crate) use ranges::is_open;
 pub(crate) use read::read;
 pub(crate) use status::offload_table;
 pub use status::{IdleOffer, Offered, OffloadStatus, offload_status};

@@ -7,7 +7,7 @@ use anyhow::Result;
 use kube::Client;
 use serde_json::Value;
 
-use crate::manifests::{delete_reported, is_of_chart, make};
+use crate::manifests::{delete_reported, make, of_chart};
 use crate::member_objects::documents;
 use crate::objects::{find, is_served};
 use crate::output::report;
@@ -28,7 +28,7 @@ async fn try_grant(part: &Part, hub: &Client, member: &str, dry_run: bool) -> Re
         return Ok(());
     }
     let Named { kind, namespace, name } = part.right.of(member);
-    if is_of_chart(hub, kind, namespace.as_deref(), &name).await? {
+    if of_chart(hub, kind, namespace.as_deref(), &name).await?.is_some() {
         report(&format!("Unchanged: the hub's chart {}", part.by_chart(member)));
         return Ok(());
     }

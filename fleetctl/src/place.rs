@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 
 use crate::args::JoinArgs;
 use crate::credentials::Credentials;
-use crate::manifests::{ACCOUNT, is_of_chart, make};
+use crate::manifests::{make, of_chart};
 use crate::member_objects::{QUOTA, membership, namespace, rights};
 use crate::objects::{api, find, is_served};
 use crate::output::report;
+use crate::rbac::ROLE_BINDING;
 use crate::{member_policy, parts, quotas};
 
 /// Checks that a member can be joined here.
@@ -30,15 +31,18 @@ pub(crate) async fn check_hub(client: &Client, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Creates everything on the hub. Returns the agent's service account.
-pub(crate) async fn place(client: &Client, args: &JoinArgs) -> Result<Value> {
+/// Creates everything on the hub. Returns the agent's service account; of a member with an identity of its own, the name of that.
+pub(crate) async fn place(client: &Client, args: &JoinArgs) -> Result<Identity> {
     let name = &args.name;
     let own = names::member_namespace(name);
     if find(client, kinds::NAMESPACE, None, &own).await?.is_none() {
         make(client, &namespace(name), args.dry_run).await?;
     }
     let rights = rights(name)?;
-    if is_of_chart(client, ACCOUNT, Some(&own), "member-agent").await? {
+    // The chart makes no account for a member that brings an identity, so the binding shows whose the rights are.
+    let binding = format!("fleet-rolebinding-{name}");
+    let binding = of_chart(client, ROLE_BINDING, Some(&own), &binding).await?;
+    if binding.is_some() {
         report(&format!("Unchanged: the hub's chart makes the rights of {name}"));
     } else {
         for object in &rights {
@@ -56,7 +60,49 @@ pub(crate) async fn place(client: &Client, args: &JoinArgs) -> Result<Value> {
         );
     }
     let account = rights.into_iter().find(|object| object["kind"] == "ServiceAccount");
-    account.context("member-rbac.yaml has no ServiceAccount")
+    let account = account.context("member-rbac.yaml has no ServiceAccount")?;
+    let others = binding.and_then(|binding| others(&binding.data["subjects"], &account));
+    Ok(others.map_or(Identity::Account(account), Identity::Own))
+}
+
+/// Who a member is on the hub.
+pub(crate) enum Identity {
+    /// This service account.
+    Account(Value),
+    /// Users that the values of the hub's chart name.
+    Own(String),
+}
+
+impl Identity {
+    /// The account, for which there are tokens.
+    ///
+    /// # Errors
+    /// If the member has none.
+    pub(crate) fn account(self, name: &str) -> Result<Value> {
+        match self {
+            Self::Account(account) => Ok(account),
+            Self::Own(users) => bail!(
+                "{name} gets no token: the hub's chart binds its rights to {users} (subjects). Give its agent that identity, by \
+                 config.provider kubeconfig or projected, and use --print nothing here"
+            ),
+        }
+    }
+}
+
+/// The subjects of a binding, where the account is none of them.
+fn others(subjects: &Value, account: &Value) -> Option<String> {
+    let subjects = subjects.as_array()?;
+    let is_account = |subject: &Value| {
+        let metadata = &account["metadata"];
+        subject["kind"] == account["kind"]
+            && ["name", "namespace"].iter().all(|field| subject[*field] == metadata[*field])
+    };
+    let named = || subjects.iter().map(|it| format!("{} {}", text(&it["kind"]), text(&it["name"])));
+    (!subjects.iter().any(is_account)).then(|| named().collect::<Vec<_>>().join(", "))
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 /// Asks the member to join; an existing InternalMemberCluster keeps everything but its state.
@@ -99,4 +145,27 @@ pub(crate) async fn make_namespace(client: &Client, name: &str) -> Result<()> {
 pub(crate) async fn keep(own: &Client, credentials: &Credentials) -> Result<()> {
     make_namespace(own, &credentials.secret_namespace).await?;
     make(own, &credentials.secret(), false).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_with_an_identity_of_its_own_gets_no_token() {
+        let all = rights("east").unwrap();
+        let of_kind = |kind: &str| all.iter().find(|object| object["kind"] == kind).unwrap();
+        let account = of_kind("ServiceAccount");
+        let subjects = &of_kind("RoleBinding")["subjects"];
+        assert_eq!(others(subjects, account), None, "as the chart and join bind them");
+        let mut elsewhere = subjects.clone();
+        elsewhere[0]["namespace"] = json!("kube-system");
+        assert_eq!(others(&elsewhere, account).unwrap(), "ServiceAccount member-agent");
+        let user = json!({ "kind": "User", "name": "east" });
+        let both = json!([user, subjects[0]]);
+        assert_eq!(others(&both, account), None, "it is one of them");
+        let users = others(&json!([user]), account).unwrap();
+        let error = Identity::Own(users).account("east").unwrap_err().to_string();
+        assert!(error.contains("binds its rights to User east (subjects)"), "{error}");
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use fleet_api::{ResourceKind, kinds};
@@ -228,6 +228,9 @@ async fn works(fleet: &Fleet, web: &ManualService) -> Result<()> {
     .await
 }
 
+/// For all commands of a plan together: several upgrades by Helm, each of which waits for its agents.
+const PLAN_DEADLINE: Duration = Duration::from_mins(6);
+
 /// Where an administrator sits: a checkout, and the programs that the plan names.
 struct Desk {
     folder: PathBuf,
@@ -275,7 +278,7 @@ impl Desk {
             .env("KUBECONFIG", self.programs.join("kubeconfig"))
             .kill_on_drop(true)
             .output();
-        let ran = tokio::time::timeout(DEADLINE, ran).await.context("it does not end")??;
+        let ran = tokio::time::timeout(PLAN_DEADLINE, ran).await.context("it does not end")??;
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         let (said, error) = (text(&ran.stdout), text(&ran.stderr));
         ensure!(ran.status.success(), "{commands}\n{said}{error}");

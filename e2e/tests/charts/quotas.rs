@@ -1,5 +1,7 @@
 //! The quotas of members: where they are made, and that they stay.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Result, ensure};
 use fleet_api::kinds;
 use fleet_testbed::cluster::Cluster;
@@ -47,6 +49,43 @@ async fn a_quota_counts_what_a_member_creates_itself() {
     let quota = find(&objects, "ResourceQuota", QUOTA).unwrap();
     assert_eq!(quota["spec"]["hard"][key("internalserviceexports")], "7");
     assert_eq!(quota["spec"]["hard"][key("internalserviceimports")], "10000");
+}
+
+/// Each limit is that of the quota which counts its kind, and 0 is one, too.
+#[tokio::test]
+async fn a_limit_of_zero_is_a_limit() {
+    let counted = [
+        "internalserviceexports.networking.fleet.azure.com",
+        "internalserviceimports.networking.fleet.azure.com",
+        "endpointsliceexports.networking.fleet.azure.com",
+        "exportedservices.multicluster.networking.fleet.azure.com",
+        "podexports.offload.networking.fleet.azure.com",
+        "offloadoffers.offload.networking.fleet.azure.com",
+    ];
+    let limits: serde_json::Map<_, _> = counted
+        .iter()
+        .filter_map(|resource| Some((resource.split_once('.')?.0.to_owned(), json!(0))))
+        .collect();
+    let values = json!({
+        "memberQuotas": { "limits": limits }, "multicluster": { "mode": "on" },
+        "virtualNodes": { "enabled": true },
+    });
+    let served = [
+        &SERVED[..],
+        &["--api-versions", "multicluster.networking.fleet.azure.com/v1alpha1/ExportedService"],
+        &["--api-versions", "offload.networking.fleet.azure.com/v1alpha1/PodExport"],
+    ];
+    let objects = rendered(&values, &served.concat()).await;
+    let quotas = of_kind(&objects, "ResourceQuota");
+    let east = quotas.iter().filter(|it| it["metadata"]["namespace"] == "fleet-member-east");
+    let mut hard: BTreeMap<_, _> = east
+        .filter_map(|quota| quota["spec"]["hard"].as_object())
+        .flatten()
+        .map(|(resource, limit)| (resource.clone(), limit.clone()))
+        .collect();
+    assert_eq!(hard.remove("count/leases.coordination.k8s.io"), Some(json!("10")));
+    let wanted = counted.map(|resource| (format!("count/{resource}"), json!("0")));
+    assert_eq!(hard, BTreeMap::from(wanted));
 }
 
 /// A hub that does not serve the kinds yet would reject what it cannot count.

@@ -1,5 +1,5 @@
 //! What `fleetctl doctor` finds of Pods that are to run in another member, on real API servers: an offer that its origin has not
-//! accepted, one that is not in force, and an executor that is silent.
+//! accepted, one that is not in force, an executor that is silent, and a policy that has all addresses for executors.
 
 use anyhow::{Result, ensure};
 use fleet_api::kinds;
@@ -19,6 +19,7 @@ use crate::{DEADLINE, TEAM};
 const EXECUTOR: Agent = Agent::Member(1);
 const NODES: &str = "hub virtual-nodes  ";
 const OFFERS: &str = "hub offload-offers  ";
+const OF_EXECUTORS: &str = "hub executor-ranges  ";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_doctor_finds_what_keeps_pods_from_another_member() {
@@ -50,6 +51,13 @@ async fn story(testbed: &Testbed) -> Result<()> {
     edit(testbed.hub(), kinds::CONFIG_MAP, policy, ranges(RANGE)).await?;
     is_mended(&tool).await?;
 
+    let policy = (&*member_namespace(origin.name()), member_policy::NAME);
+    let ranges = |ranges: &str| json!({ "data": { "offload-cidrs": ranges } });
+    edit(testbed.hub(), kinds::CONFIG_MAP, policy, ranges("0.0.0.0/0,::/0")).await?;
+    finds(&tool, OF_EXECUTORS, "member-1 may export any address as one of its executors").await?;
+    edit(testbed.hub(), kinds::CONFIG_MAP, policy, ranges(RANGE)).await?;
+    is_mended(&tool).await?;
+
     agents.kill(EXECUTOR)?;
     finds(&tool, NODES, "member-2 renews its Lease on the hub no longer").await?;
     agents.launch(EXECUTOR)?;
@@ -69,5 +77,5 @@ async fn finds(tool: &Tool, check: &str, words: &str) -> Result<()> {
 
 /// Waits until nothing is found of Pods in other members.
 async fn is_mended(tool: &Tool) -> Result<()> {
-    finds_nothing_of(tool, &[NODES, OFFERS]).await
+    finds_nothing_of(tool, &[NODES, OFFERS, OF_EXECUTORS]).await
 }

@@ -16,6 +16,8 @@ mod doctor_claim;
 mod doctor_definitions;
 mod doctor_offload;
 mod doctor_servers;
+mod offload;
+mod own_identity;
 mod standard;
 mod standard_path;
 mod tool;
@@ -98,7 +100,8 @@ async fn story(testbed: &Testbed) -> Result<()> {
     standard::nothing_is_granted_any_more(testbed).await?;
     a_member_is_cleaned_up_without_its_hub(testbed, &tool, &mut agents).await?;
     a_vanished_member_is_removed(testbed, &tool, &mut agents).await?;
-    two_people_join_a_member(testbed, &tool, &mut agents).await
+    two_people_join_a_member(testbed, &tool, &mut agents).await?;
+    own_identity::who_brings_an_identity_keeps_it(testbed, &tool).await
 }
 
 fn home(member: &str) -> String {

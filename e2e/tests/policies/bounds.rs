@@ -15,7 +15,9 @@ use serde_json::{Value, json};
 
 use crate::Tests;
 use crate::objects::{EXPORTED, finalizer, object};
-use crate::ways::{WAYS, Way, change, create, create_by_apply, passed, refused, refused_by_all};
+use crate::ways::{
+    WAYS, Way, change, create, create_by_apply, delete, passed, refused, refused_by_all,
+};
 use crate::world::{EAST, World};
 
 const EXPORT: ResourceKind = kinds::INTERNAL_SERVICE_EXPORT;
@@ -26,6 +28,7 @@ pub(crate) fn add(tests: &mut Tests) {
     tests.add("P2::exports_have_a_sane_size", exports_have_a_sane_size);
     tests.add("P2::ports_are_listed_once", ports_are_listed_once);
     tests.add("P2::what_is_too_large_already_may_stay", what_is_too_large_already_may_stay);
+    tests.add("P2::ports_and_endpoints_have_a_size", ports_and_endpoints_have_a_size);
     tests.add("P2::every_bound_is_checked", every_bound_is_checked);
 }
 
@@ -95,6 +98,50 @@ async fn what_is_too_large_already_may_stay(world: &World) -> Result<()> {
     refused_by_all(("changed", &WAYS), &world.east, EXPORT, &large, shrink, "P2").await?;
     let enough = |object: &mut Value| object["spec"]["ports"] = ports(100);
     passed("small enough", change(&world.east, EXPORT, &large, Way::Put, enough).await?)?;
+    Ok(())
+}
+
+/// Fields that are all within their bounds can be too much together.
+async fn ports_and_endpoints_have_a_size(world: &World) -> Result<()> {
+    let ports = |protocol: &str| -> Value {
+        let port = |number| json!({ "name": format!("p{number:0>60}"), "port": number, "appProtocol": protocol });
+        (1..=100).map(port).collect()
+    };
+    for kind in [EXPORT, kinds::ENDPOINT_SLICE_EXPORT] {
+        let mut large = object(kind, EAST, "p2-size");
+        large["spec"]["ports"] = ports(&"a".repeat(317));
+        let answer = create(&world.east, kind, &large).await?;
+        names("spec.ports has more than 32768 bytes", answer)?;
+        large["spec"]["ports"] = ports("kubernetes.io/h2c");
+        passed("the longest names", create(&world.east, kind, &large).await?)?;
+    }
+    let kind = kinds::ENDPOINT_SLICE_EXPORT;
+    let endpoints = |count: usize, addresses: usize, text: &str| -> Value {
+        let address =
+            |number: usize| format!("10.{}.{}.{}", number >> 16, number >> 8 & 255, number & 255);
+        let endpoint = |at: usize| {
+            let own: Vec<_> = (at * addresses..(at + 1) * addresses).map(address).collect();
+            json!({ "addresses": own, "hostname": text, "zone": text, "executor": text })
+        };
+        (0..count).map(endpoint).collect()
+    };
+    for (text, endpoints, fits) in [
+        ("more than 2000 addresses", endpoints(401, 5, "a"), endpoints(400, 5, "a")),
+        (
+            "more than 262144 bytes",
+            endpoints(1000, 1, &"ä".repeat(50)),
+            endpoints(1000, 1, &"a".repeat(50)),
+        ),
+    ] {
+        let mut slice = object(kind, EAST, "p2-endpoints");
+        slice["spec"]["endpoints"] = endpoints;
+        names(text, create(&world.east, kind, &slice).await?)?;
+        slice["spec"]["endpoints"] = fits;
+        passed(text, create(&world.east, kind, &slice).await?)?;
+        let release = |object: &mut Value| object["metadata"]["finalizers"] = json!([]);
+        passed(text, change(&world.agent, kind, &slice, Way::JsonPatch, release).await?)?;
+        passed(text, delete(&world.east, kind, &slice).await?)?;
+    }
     Ok(())
 }
 
@@ -246,7 +293,7 @@ fn without_bounds(crd: &CustomResourceDefinition) -> Result<CustomResourceDefini
 }
 
 /// An error unless P2 refused a write and named the bound.
-fn names<T>(text: &str, answer: kube::Result<T>) -> Result<()> {
+pub(crate) fn names<T>(text: &str, answer: kube::Result<T>) -> Result<()> {
     if let Err(kube::Error::Api(status)) = &answer {
         ensure!(status.message.contains(text), "{}", status.message);
     }

@@ -30,6 +30,19 @@ async fn a_cluster_is_recorded_once(world: &World) -> Result<()> {
     let (own, other) = (report(EAST, "first"), report("west", "first"));
     refused("of another name", create(&world.east, kind, &other).await?, "P14")?;
     refused("applied", create_by_apply(&world.east, kind, &other).await?, "P14")?;
+    // Nor under its own name what administrators could not delete, or what would go with an object of the member.
+    let owner = json!([{ "apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "u" }]);
+    for (field, value) in [
+        ("labels", json!({ "a": "b" })),
+        ("annotations", json!({ "a": "b" })),
+        ("finalizers", json!(["a.b/c"])),
+        ("ownerReferences", owner),
+    ] {
+        let mut bad = own.clone();
+        bad["metadata"][field] = value;
+        refused(field, create(&world.east, kind, &bad).await?, "P14")?;
+        refused(field, create_by_apply(&world.east, kind, &bad).await?, "P14")?;
+    }
     passed("its own", create(&world.east, kind, &own).await?)?;
 
     let labelled = |object: &mut Value| object["metadata"]["labels"] = json!({ "a": "b" });

@@ -20,6 +20,7 @@ const EXPORTS: &str = "/apis/networking.fleet.azure.com/v1alpha1/internalservice
 pub(crate) fn add(tests: &mut Tests) {
     tests.add("flows::the_hub_agent_and_members_are_told_apart", are_told_apart);
     tests.add("flows::the_hub_agent_comes_first", the_hub_agent_comes_first);
+    tests.add("flows::each_member_is_a_flow_of_its_own", each_member_is_a_flow_of_its_own);
 }
 
 /// An API server names in each answer the flow schema that it has counted the request to.
@@ -64,5 +65,15 @@ async fn the_hub_agent_comes_first(world: &World) -> Result<()> {
     };
     let (hub, members) = (shares("hub-agent-hub").await?, shares("hub-agent-members").await?);
     ensure!(hub > members, "{hub} shares of the hub agent, {members} of members");
+    Ok(())
+}
+
+/// An API server shows no client which flow a request belongs to, so this is what it has taken for the schema: a request of another
+/// user is another flow, also one that names no namespace, or that of another member.
+async fn each_member_is_a_flow_of_its_own(world: &World) -> Result<()> {
+    let schemas: Api<FlowSchema> = Api::all(world.admin.clone());
+    let spec = schemas.get("hub-agent-members").await?.spec.context("a spec")?;
+    let distinguisher = spec.distinguisher_method.map(|method| method.type_);
+    ensure!(distinguisher.as_deref() == Some("ByUser"), "{distinguisher:?}");
     Ok(())
 }

@@ -19,6 +19,7 @@ pub(crate) fn add(tests: &mut Tests) {
     let draining = go_importers_do_not_know_draining_endpoints;
     tests.add("P9::go_importers_do_not_know_draining_endpoints", draining);
     tests.add("P10::origins_are_the_hubs", origins_are_the_hubs);
+    tests.add("P10::what_was_measured_is_short", what_was_measured_is_short);
     tests.add("P11::a_member_lets_go_of_its_imports", a_member_lets_go_of_its_imports);
 }
 
@@ -118,6 +119,29 @@ async fn origins_are_the_hubs(world: &World) -> Result<()> {
         passed("measured", change(member, KIND, &given, way, measured).await?)?;
     }
     passed("labelled by the hub", change(&world.agent, KIND, &given, Way::Put, label).await?)?;
+    Ok(())
+}
+
+/// Of what members note there is little, and no more than of other metadata.
+async fn what_was_measured_is_short(world: &World) -> Result<()> {
+    let given = import(world, EAST, "p10-short").await?;
+    let prefix = annotations::LAST_OBSERVED_GENERATION;
+    let long = |object: &mut Value| {
+        object["metadata"]["annotations"][prefix] = json!("7".repeat(256));
+    };
+    refused_by_all(("long", &WAYS), &world.east, KIND, &given, long, "P10").await?;
+    let many = |object: &mut Value| {
+        for number in 0..33 {
+            object["metadata"]["annotations"][format!("{prefix}-{number}")] = json!("7");
+        }
+    };
+    refused_by_all(("many", &WAYS), &world.east, KIND, &given, many, "P2").await?;
+    passed("by the hub", change(&world.agent, KIND, &given, Way::Put, long).await?)?;
+    // What is there is no obstacle for the member's own finalizer.
+    let hold = |object: &mut Value| {
+        object["metadata"]["finalizers"] = json!([finalizers::ENDPOINT_SLICE_IMPORT]);
+    };
+    passed("held", change(&world.east, KIND, &given, Way::JsonPatch, hold).await?)?;
     Ok(())
 }
 

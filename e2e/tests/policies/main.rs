@@ -1,7 +1,7 @@
 //! The admission policies of the hub's chart on a real API server: each rule P1 to P18 refuses its attack, from a member
 //! that has every right that KubeFleet grants, and lets the legal write pass.
 //!
-//! The rules A1 to A7 of the member's chart hold the member agent to its own writes in the same way.
+//! The rules A1 to A7 and A9 of the member's chart hold the member agent to its own writes in the same way.
 //!
 //! One hub and one member for all; nothing runs on it but Kubernetes itself, so that what an agent would write is written by the tests,
 //! with the agents' own accounts.
@@ -21,6 +21,7 @@ mod flows;
 mod imports;
 mod legal;
 mod member_agent;
+mod member_offload;
 mod member_policy;
 mod member_standard;
 mod multicluster;
@@ -30,6 +31,7 @@ mod ordinary;
 mod quotas;
 mod reach;
 mod refusals;
+mod sizes;
 mod traffic;
 mod verdicts;
 mod ways;
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
     exports::add(&mut tests);
     addresses::add(&mut tests);
     bounds::add(&mut tests);
+    sizes::add(&mut tests);
     member_policy::add(&mut tests);
     imports::add(&mut tests);
     verdicts::add(&mut tests);
@@ -101,6 +104,7 @@ fn main() -> ExitCode {
     flows::add(&mut tests);
     member_agent::add(&mut tests);
     member_standard::add(&mut tests);
+    member_offload::add(&mut tests);
     let conclusion = libtest_mimic::run(&arguments, tests.trials);
     // The hub ends with its runtime still there.
     if let Some(Shared { world, runtime }) = Arc::into_inner(shared) {

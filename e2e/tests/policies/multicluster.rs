@@ -27,7 +27,7 @@ pub(crate) fn add(tests: &mut Tests) {
     tests.add("multicluster::the_kinds_are_bounded", the_kinds_are_bounded);
 }
 
-fn export(member: &str, namespace: &str, name: &str) -> Value {
+pub(crate) fn export(member: &str, namespace: &str, name: &str) -> Value {
     json!({
         "apiVersion": EXPORT.api_version(), "kind": EXPORT.kind,
         "metadata": {

@@ -18,14 +18,14 @@ pub(crate) fn add(tests: &mut Tests) {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "a literal of each case")]
-fn object(kind: ResourceKind, member: &str, name: &str, spec: Value) -> Value {
+pub(crate) fn object(kind: ResourceKind, member: &str, name: &str, spec: Value) -> Value {
     json!({
         "apiVersion": kind.api_version(), "kind": kind.kind,
         "metadata": { "name": name, "namespace": member_namespace(member) }, "spec": spec,
     })
 }
 
-fn spec(cluster: &str, uid: &str, executor: &str) -> Value {
+pub(crate) fn spec(cluster: &str, uid: &str, executor: &str) -> Value {
     json!({
         "origin": { "cluster": cluster, "namespace": "shop", "name": "web", "uid": uid },
         "executor": executor, "specHash": "h",
@@ -33,7 +33,7 @@ fn spec(cluster: &str, uid: &str, executor: &str) -> Value {
     })
 }
 
-fn offer() -> Value {
+pub(crate) fn offer() -> Value {
     json!({ "originSelector": { "clusters": [EAST] }, "terms": { "namespaces": ["*"] },
         "capacity": { "cpu": "1", "memory": "1Gi", "pods": 5 } })
 }

@@ -12,6 +12,8 @@ use kube::config::AuthInfo;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
+use crate::member_offload;
+
 /// A member with all the rights that KubeFleet grants.
 pub(crate) const EAST: &str = "east";
 /// A member with the rights of the chart.
@@ -66,6 +68,7 @@ impl World {
         crds::install(&cluster.client(), &crds::load(&crds::STANDARD)?).await?;
         grant_in(&cluster.client(), SYSTEM_NAMESPACE, MEMBER_AGENT, &MEMBER_GROUPS).await?;
         policies::install_multicluster_member(cluster).await?;
+        member_offload::install(cluster).await?;
         join::namespace(&cluster.client(), TEAM).await?;
         rbac::hub_multicluster().apply(&admin).await?;
         rbac::hub_offload().apply(&admin).await?;

@@ -38,7 +38,7 @@ const ACCESS: &str = "access";
 const HUB: &str = "hub";
 
 /// All checks, in the order of their results: what others need comes first.
-pub const CHECKS: [Check; 39] = [
+pub const CHECKS: [Check; 40] = [
     Check::hub(
         "hub-kubernetes",
         "release of Kubernetes of the hub, against those that this project is tested with",
@@ -88,6 +88,7 @@ pub const CHECKS: [Check; 39] = [
     ),
     Check::hub("offload-offers", "offers to run Pods of other members", offload::offers),
     Check::hub("virtual-nodes", "nodes that stand for other members", offload::nodes),
+    Check::hub("executor-ranges", "ranges of executors in member policies", offload::ranges),
     Check::member(
         "kubernetes",
         "release of Kubernetes of the member, against those that this project is tested with",

@@ -12,6 +12,7 @@ use fleet_api::kinds::{
     MCS_SERVICE_IMPORT, MEMBER_CLUSTER, NAMESPACE, RESOLVED_SERVICE, SERVICE, SERVICE_CIDR,
 };
 use fleet_api::names::{SYSTEM_NAMESPACE, member_of_namespace};
+use fleet_model::objects::MemberPolicy;
 use futures::join;
 use futures::stream::{self, StreamExt as _};
 use kinds::{DAEMON_SET, DEFINITION, DEPLOYMENT};
@@ -92,12 +93,13 @@ async fn hub(reader: &Reader, context: &str) -> Hub {
         reader.get(DEFINITION, None, slice_export),
         offload(reader),
     );
-    let (base, exports, registered) = join!(
+    let (base, exports, registered, policies) = join!(
         base::of_hub(reader),
         reader.list_of(INTERNAL_SERVICE_EXPORT, None, "", |it| project::base::exported_namespace(
             &it
         )),
         reader.list(MEMBER_CLUSTER, None, ""),
+        reader.named(CONFIG_MAP, MemberPolicy::NAME),
     );
     let namespaces = base::names(namespaces);
     let members = |names: BTreeSet<String>| {
@@ -119,6 +121,7 @@ async fn hub(reader: &Reader, context: &str) -> Hub {
         has_endpoint_details: definition
             .map(|found| found.is_some_and(|it| project::has_endpoint_details(&it))),
         offload,
+        executor_ranges: policies.map(|found| each(&found, project::executor_ranges)),
         context: context.to_owned(),
         base,
         namespaces,

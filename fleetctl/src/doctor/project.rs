@@ -17,6 +17,7 @@ use super::fields::{
 };
 use super::finding::{Read, Unread};
 use super::seen::{Accepted, Agent, Dns, Feature, Import, Property, Report, Resolved};
+use crate::offload::RANGES;
 
 /// The key of the configuration of CoreDNS in its ConfigMap.
 const COREFILE: &str = "Corefile";
@@ -54,6 +55,12 @@ pub(super) fn report(object: &Value) -> Option<Report> {
         clusterset_id: text(&status["clustersetId"]),
         accepted: accepted(&status["conditions"]),
     })
+}
+
+/// The member that a policy is of, with the ranges of its executors if it has any.
+pub(super) fn executor_ranges(policy: &Value) -> Option<(String, String)> {
+    let member = member_of_namespace(policy["metadata"]["namespace"].as_str()?)?;
+    Some((member.to_owned(), text(&policy["data"][RANGES])?))
 }
 
 fn accepted(conditions: &Value) -> Option<Accepted> {

@@ -87,6 +87,14 @@ impl Reader {
         }
     }
 
+    /// The objects of a kind with this name, in all namespaces.
+    pub(super) async fn named(&self, kind: ResourceKind, name: &str) -> Read<Vec<Value>> {
+        let api = api(self.set.watch.clone(), kind, None);
+        let params = ListParams::default().fields(&format!("metadata.name={name}"));
+        let found = self.ask("list", kind.resource(), api.list(&params)).await?;
+        Ok(found.iter().map(value).collect())
+    }
+
     /// The version of the API server, such as `v1.36.1`.
     pub(super) async fn version(&self) -> Read<String> {
         let answer = self.ask("get", "the version", self.set.watch.apiserver_version()).await?;

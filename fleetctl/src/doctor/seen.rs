@@ -42,6 +42,8 @@ pub struct Hub {
     pub has_endpoint_details: Read<bool>,
     /// What members offer to each other, and what became of it.
     pub offload: Read<OffloadStatus>,
+    /// Members whose policies have ranges of executors, with these.
+    pub executor_ranges: Read<Vec<(String, String)>>,
     /// What the hub agent stands on.
     pub base: Base,
     /// The names of its namespaces.

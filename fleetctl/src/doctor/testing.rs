@@ -172,6 +172,7 @@ fn hub() -> Hub {
         kinds: Ok(set(&["ClusterReport", "ExportedService", "ResolvedService"])),
         has_endpoint_details: Ok(true),
         offload: Ok(OffloadStatus::default()),
+        executor_ranges: Ok(vec![("west".to_owned(), "10.2.0.0/16".to_owned())]),
         base: base(HUB_CHART),
         namespaces: Ok(set(&["fleet-system", "fleet-member-west", "shop"])),
         exported: Ok(BTreeMap::from([("shop".to_owned(), 1)])),

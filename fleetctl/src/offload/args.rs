@@ -16,14 +16,15 @@ pub enum OffloadCommand {
     ///
     /// Writes into the ConfigMap fleet-offload of the cluster whose Pods are meant, with your rights there. Its agent makes a node of
     /// the executor. With rights on the hub, the ranges of the executor's Pods are also added to what this member may export, since
-    /// Services that it exports get those addresses.
+    /// Services that it exports get those addresses. They hold for the namespaces that the executor offers: if its offer is not on the hub
+    /// yet, for none, until you accept again. Refused if the ranges overlap those of this member, or are all addresses.
     Accept(AcceptArgs),
     /// Show offers and virtual nodes, with what is in their way
     Status,
     /// Take an offer back, or the acceptance of one
     ///
     /// Without --origin the member offers nothing any more: all Pods of others leave it. With --origin this one member no longer
-    /// uses it. With --abandon the executor is given up, since its cluster is gone for good: Pods are released without its
+    /// uses it; once it has no Pods there, the ranges of the executor are also taken out of what it may export. With --abandon the executor is given up, since its cluster is gone for good: Pods are released without its
     /// confirmation. If it is not gone, they still run there.
     Withdraw(WithdrawArgs),
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use fleet_api::offload::{
-    AcceptedExecutor, CONSENT, Capacity, Disconnect, DisconnectMode, OffloadOfferSpec,
-    OffloadTerms, OriginDns, OriginSelector, Topology,
+    ACCEPT_PREFIX, AcceptedExecutor, CONSENT, Capacity, Disconnect, DisconnectMode,
+    OffloadOfferSpec, OffloadTerms, OriginDns, OriginSelector, Topology,
 };
 use serde_json::{Value, json};
 
@@ -74,30 +74,10 @@ pub(super) fn patch((key, value): &Entry) -> Value {
     json!({ "data": { key: value } })
 }
 
-/// The ranges that an origin's Services may have, with those of its executor.
-pub(super) fn with_ranges(present: &str, more: &str) -> String {
-    let ranges = |text: &str| -> Vec<String> {
-        let all = text.split(',').map(str::trim).filter(|range| !range.is_empty());
-        all.map(str::to_owned).collect()
-    };
-    let mut all = ranges(present);
-    for range in ranges(more) {
-        if !all.contains(&range) {
-            all.push(range);
-        }
-    }
-    all.join(",")
-}
-
-/// The namespaces whose Services may have addresses of executors, with those of one more; `None` for all, as before there was a
-/// list of them.
-pub(super) fn namespaces(
-    ranges: Option<&str>,
-    present: Option<&str>,
-    more: &str,
-) -> Option<String> {
-    let is_open = ranges.is_some_and(|ranges| !ranges.is_empty()) && present.is_none();
-    (!is_open).then(|| with_ranges(present.unwrap_or_default(), more))
+/// The executors that an origin's administrators have accepted, by the entries of the ConfigMap.
+pub(super) fn executors(data: &Value) -> Vec<String> {
+    let keys = data.as_object().into_iter().flat_map(|data| data.keys());
+    keys.filter_map(|key| key.strip_prefix(ACCEPT_PREFIX)).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -153,21 +133,10 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_added_once() {
-        assert_eq!(with_ranges("", "10.2.0.0/16, fd00::/64"), "10.2.0.0/16,fd00::/64");
-        assert_eq!(
-            with_ranges("10.2.0.0/16", "10.2.0.0/16,10.3.0.0/16"),
-            "10.2.0.0/16,10.3.0.0/16"
-        );
-    }
-
-    #[test]
-    fn namespaces_of_all_executors_count() {
-        let of = |ranges, present| namespaces(ranges, present, "lab");
-        assert_eq!(of(None, None).as_deref(), Some("lab"));
-        assert_eq!(of(Some("10.2.0.0/16"), Some("shop")).as_deref(), Some("shop,lab"));
-        assert_eq!(of(Some("10.2.0.0/16"), None), None, "they hold for all already");
-        assert_eq!(of(Some(""), Some("lab")).as_deref(), Some("lab"));
+    fn who_is_accepted_has_an_entry() {
+        let data = json!({ "accept.north": "{}", "accept.west": "", "offer": "{}" });
+        assert_eq!(executors(&data), ["north", "west"]);
+        assert!(executors(&Value::Null).is_empty());
     }
 
     #[test]

@@ -5,27 +5,22 @@ use std::process::ExitCode;
 use anyhow::Result;
 use fleet_accumulator::one_line;
 use fleet_api::names::member_namespace;
-use fleet_api::offload::{ACCEPT_PREFIX, CONSENT, OFFER, VirtualNodeSpec};
+use fleet_api::offload::{ACCEPT_PREFIX, CONSENT, OFFER};
 use fleet_api::{ResourceKind, kinds};
-use fleet_model::objects::MemberPolicy;
 use kube::Client;
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
-use serde_json::{Value, json};
 
+use super::allowance::RANGES;
 use super::args::{AcceptArgs, OfferArgs, PlaceArgs, WithdrawArgs};
 use super::cluster::member;
 use super::consent::{self, Entry};
+use super::policy::OriginPolicy;
 use super::ranges;
 use crate::access::Contexts;
 use crate::args::Cli;
 use crate::member_objects::check_name;
 use crate::objects::{api, delete, find};
 use crate::output::report;
-
-/// Key of a member policy with ranges of the executors that the member uses.
-const RANGES: &str = "offload-cidrs";
-/// Key of a member policy with the namespaces whose Services have addresses in these ranges; without it, all.
-const NAMESPACES: &str = "offload-namespaces";
 
 pub(super) async fn offer(cli: &Cli, args: &OfferArgs) -> Result<ExitCode> {
     check_name(&args.executor)?;
@@ -34,9 +29,10 @@ pub(super) async fn offer(cli: &Cli, args: &OfferArgs) -> Result<ExitCode> {
     let entry = (OFFER.to_owned(), Some(serde_json::to_string(&consent::offer(args))?));
     put(&client, &args.place, &args.executor, &entry).await?;
     if let Ok(hub) = contexts.connect(&contexts.hub).await {
-        let own = ranges::of(&hub.watch, &args.executor).await;
+        let ranges = async |member: &str| ranges::of(&hub.watch, member).await.unwrap_or_default();
+        let own = ranges(&args.executor).await;
         for origin in &args.to {
-            ranges::warn((origin, &ranges::of(&hub.watch, origin).await), (&args.executor, &own));
+            ranges::warn((origin, &ranges(origin).await), (&args.executor, &own));
         }
     }
     report("See what became of it with: fleetctl offload status");
@@ -47,17 +43,39 @@ pub(super) async fn accept(cli: &Cli, args: &AcceptArgs) -> Result<ExitCode> {
     check_name(&args.executor)?;
     let contexts = cli.access.contexts()?;
     let client = member(&contexts, &args.origin).await?;
+    let (origin, executor) = (&args.origin, &args.executor);
     let value = serde_json::to_string(&consent::accepted(args))?;
-    let entry = (format!("{ACCEPT_PREFIX}{}", args.executor), Some(value));
-    put(&client, &args.place, &args.origin, &entry).await?;
-    if let Err(error) = add_ranges(&contexts, args).await {
+    let entry = (format!("{ACCEPT_PREFIX}{executor}"), Some(value));
+    // Without further Pods there are no further addresses.
+    if args.drain {
+        put(&client, &args.place, origin, &entry).await?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let policy = policy(&contexts, &client, &args.place, (origin, executor)).await;
+    if let Ok(policy) = &policy {
+        policy.check()?;
+    }
+    put(&client, &args.place, origin, &entry).await?;
+    let allowed = async { policy?.allow(args.place.dry_run).await };
+    if let Err(error) = allowed.await {
         report(&format!(
-            "The member policy of {} was not changed: {error:#}. Until an administrator of the hub adds the ranges of {} there, as \
-             {RANGES}, Services of {} that have Pods there are not exported (P5)",
-            args.origin, args.executor, args.origin
+            "The member policy of {origin} was not changed: {error:#}. Until an administrator of the hub adds the ranges of {executor} \
+             there, as {RANGES}, Services of {origin} that have Pods there are not exported (P5)"
         ));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The member policy of an origin, with what concerns its executors.
+async fn policy(
+    contexts: &Contexts,
+    client: &Client,
+    place: &PlaceArgs,
+    (origin, executor): (&str, &str),
+) -> Result<OriginPolicy> {
+    let consent = find(client, kinds::CONFIG_MAP, Some(&place.system_namespace), CONSENT).await?;
+    let accepted = consent.map(|map| consent::executors(&map.data["data"])).unwrap_or_default();
+    OriginPolicy::read(contexts, &accepted, (origin, executor)).await
 }
 
 pub(super) async fn withdraw(cli: &Cli, args: &WithdrawArgs) -> Result<ExitCode> {
@@ -79,6 +97,15 @@ pub(super) async fn withdraw(cli: &Cli, args: &WithdrawArgs) -> Result<ExitCode>
     if args.abandon {
         report(&format!(
             "Pods of {origin} on {} are released without its confirmation: those that still run there run twice",
+            args.executor
+        ));
+    }
+    let policy = policy(&contexts, &client, &args.place, (origin, &args.executor)).await;
+    let forbidden = async { policy?.forbid(args.place.dry_run).await };
+    if let Err(error) = forbidden.await {
+        report(&format!(
+            "The member policy of {origin} was not changed: {error:#}. Until an administrator of the hub takes the ranges of {} out of it \
+             ({RANGES}), {origin} may export its addresses",
             args.executor
         ));
     }
@@ -143,51 +170,4 @@ async fn put(client: &Client, place: &PlaceArgs, member: &str, entry: &Entry) ->
     }
     report(&format!("Wrote ConfigMap {namespace}/{CONSENT} of {member}: {key} {shown}"));
     Ok(())
-}
-
-/// Adds the ranges of the executor's Pods to those of the origin's Services, on the hub.
-async fn add_ranges(contexts: &Contexts, args: &AcceptArgs) -> Result<()> {
-    let hub = contexts.connect(&contexts.hub).await?.write;
-    let policy = |member: &str| {
-        let (hub, namespace) = (hub.clone(), member_namespace(member));
-        async move { find(&hub, kinds::CONFIG_MAP, Some(&namespace), MemberPolicy::NAME).await }
-    };
-    let text =
-        |policy: &Value, key: &str| policy["data"][key].as_str().unwrap_or_default().to_owned();
-    let executor = policy(&args.executor).await?.map(|policy| text(&policy.data, "cidrs"));
-    let executor = executor.filter(|ranges| !ranges.is_empty());
-    let executor = executor.ok_or_else(|| {
-        anyhow::anyhow!("the member policy of {} has no ranges of its pods (cidrs)", args.executor)
-    })?;
-    // Without a policy of its own the member is not restricted.
-    let Some(own) = policy(&args.origin).await? else { return Ok(()) };
-    ranges::warn((&args.origin, &text(&own.data, "cidrs")), (&args.executor, &executor));
-    let present = |key: &str| own.data["data"][key].as_str();
-    let ranges = consent::with_ranges(&text(&own.data, RANGES), &executor);
-    let offered = offered_namespaces(&hub, args).await;
-    let namespaces = consent::namespaces(present(RANGES), present(NAMESPACES), &offered);
-    let after = json!({ RANGES: ranges, NAMESPACES: namespaces });
-    if [RANGES, NAMESPACES].iter().all(|key| own.data["data"][*key] == after[*key]) {
-        return Ok(());
-    }
-    let origin = &args.origin;
-    if args.place.dry_run {
-        report(&format!("Would set in the member policy of {origin}: {after}"));
-        return Ok(());
-    }
-    let policies = api(hub.clone(), kinds::CONFIG_MAP, Some(&member_namespace(origin)));
-    let patch = Patch::Merge(json!({ "data": after }));
-    let patched = policies.patch(MemberPolicy::NAME, &PatchParams::default(), &patch).await;
-    patched.map_err(|error| anyhow::anyhow!("{}", one_line(&error)))?;
-    report(&format!("The member policy of {origin} allows it addresses of {}", args.executor));
-    Ok(())
-}
-
-/// The namespaces whose Pods an executor accepts of an origin; all, if the hub does not show it.
-async fn offered_namespaces(hub: &Client, args: &AcceptArgs) -> String {
-    let namespace = member_namespace(&args.origin);
-    let node = find(hub, kinds::VIRTUAL_NODE, Some(&namespace), &args.executor).await;
-    let spec = node.ok().flatten().map(|node| node.data["spec"].clone());
-    let spec: Option<VirtualNodeSpec> = spec.and_then(|spec| serde_json::from_value(spec).ok());
-    spec.map_or_else(|| "*".to_owned(), |spec| spec.terms.namespaces.join(","))
 }

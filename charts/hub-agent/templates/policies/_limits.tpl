@@ -26,10 +26,22 @@ P2 What members write is no larger than agents accept it to be: the bounds in fi
     ? '' : 'two entries of spec.ports have the same {{ $what }}',
     {{- end }}
     {{- end }}
+    {{- if ne .resource "internalserviceimports" }}
+    {{ include "policies.bytes" "object.spec.?ports.orValue([])" }} <= 32768
+    || {{ include "policies.unchanged" "spec.ports" }}
+    ? '' : 'spec.ports has more than 32768 bytes',
+    {{- end }}
     {{- if .slices }}
+    {{- $all := include "policies.allEndpoints" . }}
+    {{- $same := printf "%s && %s" (include "policies.unchanged" "spec.endpoints") (include "policies.unchanged" "spec.drainingEndpoints") }}
+    {{ $all }}.map(it, size(it.addresses)).sum() <= {{ mul 2 (get $limits "spec.endpoints") }}
+    || {{ $same }}
+    ? '' : 'spec.endpoints and spec.drainingEndpoints have more than {{ mul 2 (get $limits "spec.endpoints") }} addresses',
+    {{ include "policies.bytes" $all }} <= 262144
+    || {{ $same }}
+    ? '' : 'spec.endpoints and spec.drainingEndpoints have more than 262144 bytes',
     size(object.spec.endpoints) + size(object.spec.?drainingEndpoints.orValue([])) <= {{ get $limits "spec.endpoints" }}
-    || {{ include "policies.unchanged" "spec.endpoints" }}
-    && {{ include "policies.unchanged" "spec.drainingEndpoints" }}
+    || {{ $same }}
     ? '' : 'spec.endpoints and spec.drainingEndpoints have more than {{ get $limits "spec.endpoints" }} entries',
     {{- end }}
     ].filter(text, text != '')

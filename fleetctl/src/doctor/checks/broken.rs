@@ -14,7 +14,7 @@ use crate::offload::{IdleOffer, Offered};
 type Break = fn(&mut World);
 
 /// What breaks what a check looks at. A check without a row fails the test.
-const BREAKS: [(&str, Break); 39] = [
+const BREAKS: [(&str, Break); 40] = [
     ("hub-kubernetes", |world| world.hub().base.kubernetes = Ok(Some((1, 33)))),
     ("kubernetes", |world| world.own().base.kubernetes = Ok(Some((1, 33)))),
     ("hub-kinds", |world| kinds(&mut world.hub().base)),
@@ -58,6 +58,10 @@ const BREAKS: [(&str, Break); 39] = [
             help: None,
         };
         world.hub().offload.as_mut().unwrap().nodes.push(silent);
+    }),
+    ("executor-ranges", |world| {
+        let open = ("east".to_owned(), "10.2.0.0/16, ::/0".to_owned());
+        world.hub().executor_ranges.as_mut().unwrap().push(open);
     }),
     ("mode", |world| world.agent().mode = Mode::CleanUp),
     ("leftovers", |world| world.agent().mode = Mode::Off),

@@ -7,8 +7,8 @@ use fleet_api::offload::{LinkState, VirtualNodePhase};
 
 use crate::doctor::finding::{Finding, Outcome, known};
 use crate::doctor::seen::{Hub, Seen};
-use crate::offload::{IdleOffer, Offered};
-use crate::shell::kubectl;
+use crate::offload::{IdleOffer, Offered, is_open};
+use crate::shell::{kubectl, quoted};
 
 /// What users do about an offer in general.
 const SEE: &str = "fleetctl offload status";
@@ -31,6 +31,24 @@ pub(super) fn offers(_: &Seen, hub: &Hub) -> Outcome {
 pub(super) fn nodes(_: &Seen, hub: &Hub) -> Outcome {
     let offload = known(&hub.offload)?;
     Ok(offload.nodes.iter().flat_map(|node| of_node(node, hub)).collect())
+}
+
+/// Whether P5 still checks the addresses that origins export.
+pub(super) fn ranges(_: &Seen, hub: &Hub) -> Outcome {
+    let all = known(&hub.executor_ranges)?;
+    let open = all.iter().filter(|(_, ranges)| ranges.split(',').map(str::trim).any(is_open));
+    let finding = |(origin, ranges): &(String, String)| {
+        let what = format!(
+            "{origin} may export any address as one of its executors: its member policy has the ranges {ranges} for them"
+        );
+        let advice = format!(
+            "give each executor ranges of its own (fleetctl join EXECUTOR --cidrs RANGES-OF-ITS-PODS --print nothing), then: fleetctl offload \
+             accept EXECUTOR --origin {}",
+            quoted(origin)
+        );
+        Finding::warning(what, advice)
+    };
+    Ok(open.map(finding).collect())
 }
 
 fn of_node(node: &Offered, hub: &Hub) -> Vec<Finding> {
@@ -152,9 +170,24 @@ mod tests {
     }
 
     #[test]
+    fn a_policy_with_all_addresses_is_found() {
+        let mut world = sound();
+        let policy = |member: &str, ranges: &str| (member.to_owned(), ranges.to_owned());
+        let all = [policy("east", "10.2.0.0/16,fd00::/64"), policy("north", "0.0.0.0/0,::/0")];
+        world.hub().executor_ranges = Ok(all.to_vec());
+        let found = world.examine_hub(ranges);
+        assert_eq!(levels(&found), ["warning"]);
+        assert!(found[0].what.starts_with("north may export any address"), "{found:?}");
+        assert!(found[0].advice.as_ref().unwrap().ends_with("accept EXECUTOR --origin north"));
+    }
+
+    #[test]
     fn what_may_not_be_read_is_not_checked() {
         let mut world = sound();
         world.hub().offload = Err(unread());
-        assert!(world.try_examine_hub(nodes).is_err() && world.try_examine_hub(offers).is_err());
+        world.hub().executor_ranges = Err(unread());
+        for check in [nodes, offers, ranges] {
+            assert!(world.try_examine_hub(check).is_err());
+        }
     }
 }
