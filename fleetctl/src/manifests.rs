@@ -13,7 +13,7 @@ use crate::quotas;
 use crate::rbac::{CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING};
 
 /// The kind of the accounts of agents.
-const ACCOUNT: ResourceKind = ResourceKind {
+pub(crate) const ACCOUNT: ResourceKind = ResourceKind {
     group: "",
     version: "v1",
     kind: "ServiceAccount",

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::args::JoinArgs;
 use crate::credentials::Credentials;
-use crate::manifests::{make, of_chart};
+use crate::manifests::{ACCOUNT, make, of_chart};
 use crate::member_objects::{QUOTA, membership, namespace, rights};
 use crate::objects::{api, find, is_served};
 use crate::output::report;
@@ -42,11 +42,18 @@ pub(crate) async fn place(client: &Client, args: &JoinArgs) -> Result<Identity> 
     // The chart makes no account for a member that brings an identity, so the binding shows whose the rights are.
     let binding = format!("fleet-rolebinding-{name}");
     let binding = of_chart(client, ROLE_BINDING, Some(&own), &binding).await?;
-    if binding.is_some() {
-        report(&format!("Unchanged: the hub's chart makes the rights of {name}"));
-    } else {
+    let account = rights.iter().find(|object| object["kind"] == "ServiceAccount");
+    let account = account.context("member-rbac.yaml has no ServiceAccount")?.clone();
+    let others = binding.as_ref().and_then(|binding| others(&binding.data["subjects"], &account));
+    if binding.is_none() {
         for object in &rights {
             make(client, object, args.dry_run).await?;
+        }
+    } else {
+        report(&format!("Unchanged: the hub's chart makes the rights of {name}"));
+        // Not by the chart, where the account is one of several subjects.
+        if others.is_none() && find(client, ACCOUNT, Some(&own), "member-agent").await?.is_none() {
+            make(client, &account, args.dry_run).await?;
         }
     }
     parts::grant(client, name, args.dry_run).await;
@@ -59,9 +66,6 @@ pub(crate) async fn place(client: &Client, args: &JoinArgs) -> Result<Identity> 
             "The hub does not serve InternalMemberCluster: a member is in the fleet as long as its namespace exists.",
         );
     }
-    let account = rights.into_iter().find(|object| object["kind"] == "ServiceAccount");
-    let account = account.context("member-rbac.yaml has no ServiceAccount")?;
-    let others = binding.and_then(|binding| others(&binding.data["subjects"], &account));
     Ok(others.map_or(Identity::Account(account), Identity::Own))
 }
 

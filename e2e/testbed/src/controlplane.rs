@@ -147,7 +147,10 @@ impl ControlPlane {
         };
         plane.wait_ready().await?;
         if let Some(file) = kept.filter(|_| is_usual && !is_kept) {
-            bootstrap::save(&plane.etcd, &file).await?;
+            // A cache that cannot be written costs time at each start, and nothing else.
+            if let Err(error) = bootstrap::save(&plane.etcd, &file).await {
+                tracing::warn!(error = format!("{error:#}"), "Nothing is kept for later starts");
+            }
         }
         Ok(plane)
     }

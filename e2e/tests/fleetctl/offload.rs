@@ -71,10 +71,12 @@ async fn story(testbed: &Testbed) -> Result<()> {
     tool.run(&ACCEPT).await?.succeeds()?;
     allows(testbed, Some((RANGE, "shop"))).await?;
 
-    pods(testbed, 2).await?;
+    pods(testbed, None).await?;
+    tool.run(&WITHDRAW).await?.succeeds()?.tells(&["whose number is not known, are left"])?;
+    pods(testbed, Some(2)).await?;
     tool.run(&WITHDRAW).await?.succeeds()?.tells(&["2 Pods of member-1 are left on member-2"])?;
     allows(testbed, Some((RANGE, "shop"))).await?;
-    pods(testbed, 0).await?;
+    pods(testbed, Some(0)).await?;
     let dry = [&WITHDRAW[..], &["--dry-run"]].concat();
     tool.run(&dry).await?.succeeds()?.tells(&["Would set in the member policy of member-1"])?;
     allows(testbed, Some((RANGE, "shop"))).await?;
@@ -111,11 +113,11 @@ async fn offer(testbed: &Testbed) -> Result<()> {
     apply(&testbed.hub().client(), node).await
 }
 
-/// What the agent of the origin reports of its Pods there.
-async fn pods(testbed: &Testbed, count: i64) -> Result<()> {
+/// What the agent of the origin reports of its Pods there, once the executor is not accepted.
+async fn pods(testbed: &Testbed, count: Option<i64>) -> Result<()> {
     let namespace = member_namespace(ORIGIN);
     let nodes = api(testbed.hub().client(), kinds::VIRTUAL_NODE, Some(&namespace));
-    let status = Patch::Merge(json!({ "status": { "accepted": true, "pods": count } }));
+    let status = Patch::Merge(json!({ "status": { "accepted": false, "pods": count } }));
     nodes.patch_status(EXECUTOR, &PatchParams::default(), &status).await?;
     Ok(())
 }

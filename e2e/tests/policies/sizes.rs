@@ -125,6 +125,11 @@ async fn what_has_much_metadata_already_may_stay(world: &World) -> Result<()> {
             _ => object["spec"]["ports"][0]["port"] = json!(81),
         };
         passed(kind.kind, change(&world.east, kind, &large, Way::Put, next).await?)?;
+        let less = |object: &mut Value| {
+            let notes = object["metadata"]["annotations"].as_object_mut();
+            notes.and_then(|notes| notes.remove(&notes.keys().next()?.clone()));
+        };
+        passed(kind.kind, change(&world.east, kind, &large, Way::Put, less).await?)?;
         let more = |object: &mut Value| object["metadata"]["annotations"]["one"] = json!("more");
         refused_by_all((kind.kind, &WAYS), &world.east, kind, &large, more, "P2").await?;
         passed(kind.kind, change(hub, kind, &large, Way::JsonPatch, more).await?)?;
@@ -152,7 +157,11 @@ fn managed(kind: ResourceKind, fields: usize) -> Value {
 async fn managed_fields_have_a_size(world: &World) -> Result<()> {
     let member = &world.east;
     for (kind, wanted) in all("p2-managed") {
-        let fields = if kind == kinds::POD_EXPORT { 1500 } else { 100 };
+        let fields = match kind {
+            kinds::POD_EXPORT => 1500,
+            kinds::INTERNAL_SERVICE_IMPORT | kinds::EXPORTED_SERVICE | kinds::OFFLOAD_OFFER => 400,
+            _ => 100,
+        };
         let mut large = wanted.clone();
         large["metadata"]["managedFields"] = managed(kind, fields);
         refused(kind.kind, create(member, kind, &large).await?, "P2")?;

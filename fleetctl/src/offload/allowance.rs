@@ -16,8 +16,12 @@ const ALL: &str = "*";
 pub(super) struct Executor {
     /// The ranges of its Pods.
     pub(super) ranges: Vec<String>,
+    /// Those that it had when it made its offer, if these were others.
+    pub(super) earlier: Vec<String>,
     /// The namespaces whose Pods it accepts; `None` if the hub does not show that.
     pub(super) namespaces: Option<Vec<String>>,
+    /// Whether Pods of the origin run there, or may: they keep the addresses that they have, whatever is offered by now.
+    pub(super) runs: bool,
 }
 
 /// What the policy allows.
@@ -60,9 +64,12 @@ impl Allowance {
             return Self::default();
         }
         let mut after = self.narrowed(others);
-        let is_used = |range: &String| others.iter().any(|other| other.ranges.contains(range));
-        after.ranges.retain(|range| !executor.ranges.contains(range) || is_used(range));
-        if let Some(offered) = offered(others) {
+        let is_of = |range: &String, one: &Executor| {
+            one.ranges.contains(range) || one.earlier.contains(range)
+        };
+        let is_used = |range: &String| others.iter().any(|other| is_of(range, other));
+        after.ranges.retain(|range| !is_of(range, executor) || is_used(range));
+        if let Some(offered) = offered(others).filter(|_| !others.iter().any(|other| other.runs)) {
             let gone = executor.namespaces.iter().flatten().filter(|name| !offered.contains(name));
             let gone: Vec<_> = gone.collect();
             after.namespaces.retain(|name| !gone.contains(&name));
@@ -70,13 +77,19 @@ impl Allowance {
         after
     }
 
-    /// What stands for all addresses, or for all namespaces that are not all offered, gives way to what is in use. Entries of
-    /// administrators stay.
+    /// What stands for all addresses, or for all namespaces that are not all offered, gives way to what is in use, unless Pods run that
+    /// may need it. Entries of administrators stay.
     fn narrowed<'a>(&self, in_use: impl IntoIterator<Item = &'a Executor> + Clone) -> Self {
-        let ranges = in_use.clone().into_iter().flat_map(|executor| &executor.ranges);
-        let ranges = replaced(&self.ranges, is_open, ranges);
+        let running = || in_use.clone().into_iter().filter(|executor| executor.runs);
+        let ranges = if running().all(|executor| !executor.ranges.is_empty()) {
+            let ranges = in_use.clone().into_iter().flat_map(|executor| &executor.ranges);
+            replaced(&self.ranges, is_open, ranges)
+        } else {
+            self.ranges.clone()
+        };
+        let is_idle = running().next().is_none();
         let namespaces = match offered(in_use) {
-            Some(offered) if !offered.iter().any(|name| *name == ALL) => {
+            Some(offered) if is_idle && !offered.iter().any(|name| *name == ALL) => {
                 replaced(&self.namespaces, |name| name == ALL, offered)
             }
             _ => self.namespaces.clone(),
@@ -123,7 +136,12 @@ mod tests {
     use super::*;
 
     fn executor(ranges: &str, namespaces: &str) -> Executor {
-        Executor { ranges: split(ranges), namespaces: Some(split(namespaces)) }
+        let (ranges, namespaces) = (split(ranges), Some(split(namespaces)));
+        Executor { ranges, namespaces, ..Executor::default() }
+    }
+
+    fn running(ranges: &str, namespaces: &str) -> Executor {
+        Executor { runs: true, ..executor(ranges, namespaces) }
     }
 
     fn unknown(ranges: &str) -> Executor {
@@ -187,6 +205,34 @@ mod tests {
         assert_eq!(after, policy("10.3.0.0/16,10.2.0.0/16", "*,shop"), "north may offer all");
         let mine = policy("10.2.4.0/24", "shop").with(&north, &[west]);
         assert_eq!(mine, policy("10.2.4.0/24,10.3.0.0/16", "shop,lab"), "nothing gets wider");
+    }
+
+    /// An offer of fewer namespaces stops no Pod.
+    #[test]
+    fn what_runs_keeps_its_addresses() {
+        let west = running("10.2.0.0/16", "shop");
+        let all = policy("10.2.0.0/16", "*");
+        assert_eq!(all.with(&west, &[]), policy("10.2.0.0/16", "*,shop"));
+        let north = executor("10.3.0.0/16", "lab");
+        let both = policy("10.2.0.0/16,10.3.0.0/16", "shop,lab,*");
+        let west = std::slice::from_ref(&west);
+        assert_eq!(both.without(&north, west), policy("10.2.0.0/16", "shop,lab,*"));
+        let named = policy("10.2.0.0/16,10.3.0.0/16", "shop,lab");
+        assert_eq!(named.without(&north, west), policy("10.2.0.0/16", "shop,lab"));
+        let open = policy("0.0.0.0/0", "shop");
+        assert_eq!(open.with(&north, west), policy("10.2.0.0/16,10.3.0.0/16", "shop,lab"));
+        let unknown = running("", "shop");
+        let after = open.with(&north, &[unknown]);
+        assert_eq!(after, policy("0.0.0.0/0,10.3.0.0/16", "shop,lab"), "it has no ranges");
+    }
+
+    #[test]
+    fn an_executor_takes_along_the_ranges_that_it_had() {
+        let earlier = split("10.2.0.0/16");
+        let west = Executor { earlier, ..executor("10.4.0.0/16", "shop") };
+        let north = executor("10.3.0.0/16", "shop");
+        let before = policy("10.2.0.0/16,10.3.0.0/16,10.4.0.0/16", "shop");
+        assert_eq!(before.without(&west, &[north]), policy("10.3.0.0/16", "shop"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use fleet_accumulator::one_line;
 use fleet_api::kinds;
 use fleet_api::names::member_namespace;
@@ -19,7 +19,7 @@ use crate::access::Contexts;
 use crate::objects::{api, find};
 use crate::output::report;
 
-/// Longest time until an offer that was just made is on the hub.
+/// Longest time until the agents have brought to the hub what an administrator has just written.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Pause between two reads.
 const LOOK: Duration = Duration::from_millis(500);
@@ -33,8 +33,6 @@ pub(super) struct OriginPolicy {
     policy: Option<DynamicObject>,
     executor: Executor,
     others: Vec<Executor>,
-    /// Pods of the origin that are bound to the executor.
-    pods: i64,
 }
 
 impl OriginPolicy {
@@ -52,10 +50,16 @@ impl OriginPolicy {
         let policy = find(&hub, kinds::CONFIG_MAP, Some(&namespace), MemberPolicy::NAME).await?;
         let own = policy.as_ref().map(ranges::in_policy).unwrap_or_default();
         let nodes = nodes(&hub, &namespace).await?;
-        let offered = |executor: &str| nodes.get(executor).map(|node| node.offered.clone());
-        let pods = nodes.get(name).map_or(0, |node| node.pods);
-        let ranges = split(&ranges::of(&hub, name).await?);
-        let executor = Executor { ranges, namespaces: offered(name) };
+        let used_with = |executor: &str, ranges: Vec<String>| match nodes.get(executor) {
+            None => Executor { ranges, ..Executor::default() },
+            Some(node) => Executor {
+                ranges,
+                earlier: node.ranges.clone(),
+                namespaces: Some(node.offered.clone()),
+                runs: node.runs(),
+            },
+        };
+        let executor = used_with(name, split(&ranges::of(&hub, name).await?));
         let used = nodes.iter().filter(|(_, node)| node.is_used).map(|(other, _)| other);
         let names: BTreeSet<_> =
             accepted.iter().chain(used).filter(|other| *other != name).collect();
@@ -64,10 +68,10 @@ impl OriginPolicy {
             let ranges = ranges::of(&hub, other).await?;
             let is_usable = ranges::check((origin, &own), (other, &ranges)).is_ok();
             let ranges = if is_usable { split(&ranges) } else { Vec::new() };
-            others.push(Executor { ranges, namespaces: offered(other) });
+            others.push(used_with(other, ranges));
         }
         let (origin, name) = (origin.to_owned(), name.to_owned());
-        Ok(Self { hub, origin, name, policy, executor, others, pods })
+        Ok(Self { hub, origin, name, policy, executor, others })
     }
 
     /// Checks that the addresses of the executor are no other ones.
@@ -86,10 +90,10 @@ impl OriginPolicy {
     /// One line with the reason.
     pub(super) async fn allow(mut self, dry_run: bool) -> Result<()> {
         let (origin, name) = (&self.origin, &self.name);
+        let Some(policy) = &self.policy else { return Ok(()) };
         if self.executor.ranges.is_empty() {
             bail!("the member policy of {name} has no ranges of its pods (cidrs)");
         }
-        let Some(policy) = &self.policy else { return Ok(()) };
         if self.executor.namespaces.is_none() && !dry_run {
             self.executor.namespaces = self.offered().await?;
         }
@@ -109,14 +113,17 @@ impl OriginPolicy {
     /// # Errors
     /// One line with the reason.
     pub(super) async fn forbid(self, dry_run: bool) -> Result<()> {
-        let (origin, name, pods) = (&self.origin, &self.name, self.pods);
+        let (origin, name) = (&self.origin, &self.name);
         let Some(policy) = &self.policy else { return Ok(()) };
         let before = Allowance::of(&policy.data["data"]);
         let after = before.without(&self.executor, &self.others);
-        if pods > 0 && after != before {
+        if after != before
+            && !dry_run
+            && let Some(left) = self.left().await?
+        {
             report(&format!(
-                "{pods} Pods of {origin} are left on {name}: its member policy still allows their addresses. Once fleetctl offload \
-                 status shows none, run this again"
+                "{left} are left on {name}: the member policy of {origin} still allows their addresses. Once fleetctl offload status \
+                 shows none, run this again"
             ));
             return Ok(());
         }
@@ -132,10 +139,11 @@ impl OriginPolicy {
         done: &str,
         dry_run: bool,
     ) -> Result<()> {
+        let data = after.data();
         if *after == Allowance::of(&policy.data["data"]) {
+            report(&format!("Unchanged: the member policy of {} has {data}", self.origin));
             return Ok(());
         }
-        let data = after.data();
         if dry_run {
             report(&format!("Would set in the member policy of {}: {data}", self.origin));
             return Ok(());
@@ -144,10 +152,39 @@ impl OriginPolicy {
         let patch = json!({ "metadata": { "resourceVersion": version }, "data": data });
         let (patch, namespace) = (Patch::Merge(patch), member_namespace(&self.origin));
         let policies = api(self.hub.clone(), kinds::CONFIG_MAP, Some(&namespace));
-        let patched = policies.patch(MemberPolicy::NAME, &PatchParams::default(), &patch).await;
-        patched.map_err(|error| anyhow::anyhow!("{}", one_line(&error)))?;
-        report(done);
+        match policies.patch(MemberPolicy::NAME, &PatchParams::default(), &patch).await {
+            Ok(_) => report(done),
+            Err(kube::Error::Api(status)) if status.code == 409 => {
+                bail!("it was changed meanwhile, run this again")
+            }
+            Err(error) => bail!("{}", one_line(&error)),
+        }
         Ok(())
+    }
+
+    /// The Pods of the origin that are left on the executor, in words, once its agent has taken note that the executor is not accepted:
+    /// until then more of them may come.
+    async fn left(&self) -> Result<Option<String>> {
+        let namespace = member_namespace(&self.origin);
+        let noted = async {
+            loop {
+                let found =
+                    find(&self.hub, kinds::VIRTUAL_NODE, Some(&namespace), &self.name).await?;
+                let node = found.as_ref().map(node).transpose()?.map(|(_, node)| node);
+                match node {
+                    Some(node) if node.is_accepted => tokio::time::sleep(LOOK).await,
+                    node => return anyhow::Ok(node),
+                }
+            }
+        };
+        Ok(match tokio::time::timeout(PATIENCE, noted).await {
+            Err(_) => Some(format!("Pods of {}, whose agent has not taken note yet,", self.origin)),
+            Ok(node) => match node?.map(|node| node.pods) {
+                None | Some(Some(0)) => None,
+                Some(Some(pods)) => Some(format!("{pods} Pods of {}", self.origin)),
+                Some(None) => Some(format!("Pods of {}, whose number is not known,", self.origin)),
+            },
+        })
     }
 
     /// The namespaces that the executor offers, once its offer is on the hub: who offers and accepts at once is ahead of the agents.
@@ -157,7 +194,7 @@ impl OriginPolicy {
             loop {
                 let found =
                     find(&self.hub, kinds::VIRTUAL_NODE, Some(&namespace), &self.name).await?;
-                if let Some((_, node)) = found.as_ref().and_then(node) {
+                if let Some((_, node)) = found.as_ref().map(node).transpose()? {
                     return anyhow::Ok(node.offered);
                 }
                 tokio::time::sleep(LOOK).await;
@@ -171,26 +208,56 @@ impl OriginPolicy {
 struct Node {
     /// The namespaces whose Pods it accepts.
     offered: Vec<String>,
-    /// Pods of the origin that are bound to it.
-    pods: i64,
+    /// The ranges of its Pods, as they were when it made the offer.
+    ranges: Vec<String>,
+    /// Whether the origin accepts it.
+    is_accepted: bool,
+    /// Pods of the origin that are bound to it; `None` before its agent has counted them.
+    pods: Option<i64>,
     /// Whether it is accepted, or was and still runs Pods.
     is_used: bool,
+}
+
+impl Node {
+    /// Whether Pods of the origin run there, or may.
+    fn runs(&self) -> bool {
+        match self.pods {
+            Some(pods) => pods > 0,
+            None => self.is_accepted,
+        }
+    }
 }
 
 async fn nodes(hub: &Client, namespace: &str) -> Result<BTreeMap<String, Node>> {
     let nodes = api(hub.clone(), kinds::VIRTUAL_NODE, Some(namespace));
     match nodes.list(&ListParams::default()).await {
-        Ok(nodes) => Ok(nodes.iter().filter_map(node).collect()),
+        Ok(nodes) => nodes.iter().map(node).collect(),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(BTreeMap::new()),
         Err(error) => bail!("list {}: {}", kinds::VIRTUAL_NODE.plural, one_line(&error)),
     }
 }
 
-fn node(object: &DynamicObject) -> Option<(String, Node)> {
-    let spec: VirtualNodeSpec = serde_json::from_value(object.data["spec"].clone()).ok()?;
-    let status: VirtualNodeStatus =
-        serde_json::from_value(object.data["status"].clone()).unwrap_or_default();
-    let pods = status.pods.unwrap_or_default();
-    let is_used = status.accepted || pods > 0;
-    Some((spec.executor, Node { offered: spec.terms.namespaces, pods, is_used }))
+/// # Errors
+/// If it cannot be read: what is not known of it might be in use.
+fn node(object: &DynamicObject) -> Result<(String, Node)> {
+    let unreadable = || {
+        format!(
+            "{} {}",
+            kinds::VIRTUAL_NODE.kind,
+            object.metadata.name.as_deref().unwrap_or_default()
+        )
+    };
+    let part = |name: &str| object.data[name].clone();
+    let spec: VirtualNodeSpec = serde_json::from_value(part("spec")).with_context(unreadable)?;
+    let status: Option<VirtualNodeStatus> =
+        serde_json::from_value(part("status")).with_context(unreadable)?;
+    let VirtualNodeStatus { accepted, pods, .. } = status.unwrap_or_default();
+    let node = Node {
+        offered: spec.terms.namespaces,
+        ranges: spec.pod_cidrs,
+        is_accepted: accepted,
+        pods,
+        is_used: accepted || pods.is_some_and(|pods| pods > 0),
+    };
+    Ok((spec.executor, node))
 }

@@ -9,23 +9,45 @@ size(bytes('%s'.format([{{ . }}])))
 
 {{/*
 What agents keep of the metadata of an object that a member writes. Agents, those of the original too, write a few short entries each.
-What is as it was comes first: that is found out fastest, and an object of before there was a bound can be changed in other parts.
+What is as it was comes first: that is found out fastest, and an object of before there was a bound can be changed in other parts. What
+gets less comes last.
 */}}
 {{- define "policies.smallMetadata" -}}
 {{- $parts := "['labels', 'annotations', 'finalizers', 'ownerReferences']" -}}
 (oldObject != null && {{ $parts }}.all(it, dyn(object.metadata)[?it] == dyn(oldObject.metadata)[?it])
 || size(object.metadata.?labels.orValue({})) <= 32 && size(object.metadata.?annotations.orValue({})) <= 32
 && size(object.metadata.?finalizers.orValue([])) <= 8 && size(object.metadata.?ownerReferences.orValue([])) <= 4
-&& {{ include "policies.bytes" (printf "%s.map(it, dyn(object.metadata)[?it].orValue(''))" $parts) }} <= 4096)
+&& {{ include "policies.bytes" (printf "%s.map(it, dyn(object.metadata)[?it].orValue(''))" $parts) }} <= 4096
+|| oldObject != null && {{ include "policies.bytes" (printf "%s.map(it, dyn(object.metadata)[?it].orValue(''))" $parts) }}
+< {{ include "policies.bytes" (printf "%s.map(it, dyn(oldObject.metadata)[?it].orValue(''))" $parts) }})
 {{- end }}
 
-{{/* One name for each field that a writer has set, once for each writer: an exported Pod can have some thousand. */}}
+{{/*
+One name for each field that a writer has set, once for each writer: an exported Pod can have some thousand, and its import those that the
+hub agent has copied. Namespaces of an offer and keys of maps are fields, too, and so are the clusters that the hub agent reports of an
+import.
+*/}}
 {{- define "policies.smallManagedFields" -}}
 {{- $fields := "metadata.?managedFields.orValue([])" -}}
 (oldObject != null && object.{{ $fields }}.map(it, it.?fieldsV1) == oldObject.{{ $fields }}.map(it, it.?fieldsV1)
 && object.{{ $fields }}.map(it, it.?apiVersion) == oldObject.{{ $fields }}.map(it, it.?apiVersion)
 || {{ include "policies.bytes" (print "object." $fields) }}
-<= {{ if include "hub-agent.carriesPods" . }}(request.resource.resource in ['podexports', 'podimports'] ? 131072 : 8192){{ else }}8192{{ end }})
+<= ({{ range $resource, $bytes := include "policies.managedBytes" . | fromYaml -}}
+request.resource.resource == '{{ $resource }}' ? {{ int64 $bytes }} : {{ end }}8192))
+{{- end }}
+
+{{/* Bytes of managed fields, of resources that can have more than others. */}}
+{{- define "policies.managedBytes" -}}
+internalserviceimports: 32768
+{{- if include "hub-agent.servesMulticluster" . }}
+exportedservices: 32768
+{{- end }}
+{{- if include "hub-agent.carriesPods" . }}
+offloadoffers: 32768
+virtualnodes: 32768
+podexports: 131072
+podimports: 262144
+{{- end }}
 {{- end }}
 
 {{/*
@@ -44,10 +66,12 @@ releases.
 {{- end }}
 {{- end }}
 
-{{/* Whether a part of an object is within its bound, or is as it was. */}}
+{{/* Whether a part of an object is within its bound, or is as it was, or smaller. */}}
 {{- define "policies.smallPart" -}}
 {{- $part := printf ".%s" .path | replace "." ".?" -}}
 (request.resource.resource != '{{ .resource }}'
 || oldObject != null && dyn(object){{ $part }} == dyn(oldObject){{ $part }}
-|| {{ include "policies.bytes" (printf "dyn(object)%s.orValue('')" $part) }} <= {{ .max }})
+|| {{ include "policies.bytes" (printf "dyn(object)%s.orValue('')" $part) }} <= {{ .max }}
+|| oldObject != null && {{ include "policies.bytes" (printf "dyn(object)%s.orValue('')" $part) }}
+< {{ include "policies.bytes" (printf "dyn(oldObject)%s.orValue('')" $part) }})
 {{- end }}

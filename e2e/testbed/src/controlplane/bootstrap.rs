@@ -3,6 +3,7 @@
 //! finds it in its store, as an API server does that was only restarted.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result};
 
@@ -23,11 +24,10 @@ const PREFIXES: [&str; 8] = [
 /// Entries of one request; etcd accepts 128.
 const AT_ONCE: usize = 100;
 
-/// Puts what `file` has into an empty store; false if there is no such file yet.
+/// Puts what `file` has into an empty store; false if there is no such file yet, or nothing readable in it.
 pub(super) async fn restore(file: &Path, etcd: &Etcd) -> Result<bool> {
     let Ok(text) = std::fs::read(file) else { return Ok(false) };
-    let entries: Vec<Entry> =
-        serde_json::from_slice(&text).with_context(|| format!("read {}", file.display()))?;
+    let Ok(entries) = serde_json::from_slice::<Vec<Entry>>(&text) else { return Ok(false) };
     for part in entries.chunks(AT_ONCE) {
         etcd.put(part).await?;
     }
@@ -40,8 +40,10 @@ pub(super) async fn save(etcd: &Etcd, file: &Path) -> Result<()> {
     for prefix in PREFIXES {
         entries.extend(etcd.below(prefix).await?);
     }
-    // Several programs of tests may do so at the same time.
-    let partial = file.with_extension(format!("{}.partial", std::process::id()));
+    // Several programs of tests may do so at the same time, and several tests of one.
+    static SAVED: AtomicUsize = AtomicUsize::new(0);
+    let number = SAVED.fetch_add(1, Ordering::Relaxed);
+    let partial = file.with_extension(format!("{}-{number}.partial", std::process::id()));
     std::fs::write(&partial, serde_json::to_vec(&entries)?)?;
     std::fs::rename(&partial, file).with_context(|| format!("write {}", file.display()))
 }
