@@ -23,6 +23,8 @@ const PREFIXES: [&str; 8] = [
 ];
 /// Entries of one request; etcd accepts 128.
 const AT_ONCE: usize = 100;
+/// How often this program has saved something.
+static SAVED: AtomicUsize = AtomicUsize::new(0);
 
 /// Puts what `file` has into an empty store; false if there is no such file yet, or nothing readable in it.
 pub(super) async fn restore(file: &Path, etcd: &Etcd) -> Result<bool> {
@@ -41,7 +43,6 @@ pub(super) async fn save(etcd: &Etcd, file: &Path) -> Result<()> {
         entries.extend(etcd.below(prefix).await?);
     }
     // Several programs of tests may do so at the same time, and several tests of one.
-    static SAVED: AtomicUsize = AtomicUsize::new(0);
     let number = SAVED.fetch_add(1, Ordering::Relaxed);
     let partial = file.with_extension(format!("{}-{number}.partial", std::process::id()));
     std::fs::write(&partial, serde_json::to_vec(&entries)?)?;
