@@ -103,12 +103,11 @@ pub(crate) async fn approve(cli: &Cli, args: &JoinArgs, file: &Path) -> Result<E
     let contexts = cli.access.contexts()?;
     let hub = contexts.connect(&contexts.hub).await?;
     check_hub(&hub.write, &args.name).await?;
-    let identity = place(&hub.write, args).await?;
+    place(&hub.write, args).await?.account(&args.name)?;
     if args.dry_run {
         report("Nothing was changed (--dry-run).");
         return Ok(ExitCode::SUCCESS);
     }
-    identity.account(&args.name)?;
     for object in rights_to_finish(&args.name) {
         apply(&hub.write, &object, false).await?;
     }

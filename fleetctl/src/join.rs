@@ -27,14 +27,15 @@ pub(crate) async fn run(cli: &Cli, args: &JoinArgs) -> Result<ExitCode> {
     if args.replace {
         replace::run(&contexts, client, args).await?;
     }
+    let needs_none =
+        matches!(identity, Identity::Own(_)) && args.print == Print::Nothing && !args.secret;
+    let account = if needs_none { None } else { Some(identity.account(&args.name)?) };
     if args.dry_run {
         report("Nothing was changed (--dry-run).");
         return Ok(ExitCode::SUCCESS);
     }
-    if matches!(identity, Identity::Own(_)) && args.print == Print::Nothing && !args.secret {
-        return Ok(ExitCode::SUCCESS);
-    }
-    let token = token::make(client, &identity.account(&args.name)?, args).await?;
+    let Some(account) = account else { return Ok(ExitCode::SUCCESS) };
+    let token = token::make(client, &account, args).await?;
     let credentials = credentials(&contexts, &hub, args, token).await?;
     if args.secret {
         place::keep(&own(&contexts, args).await?, &credentials).await?;

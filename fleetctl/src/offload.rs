@@ -18,7 +18,7 @@ use anyhow::Result;
 
 pub(crate) use allowance::RANGES;
 pub use args::OffloadCommand;
-pub(crate) use ranges::is_open;
+pub(crate) use ranges::has_open;
 pub(crate) use read::read;
 pub(crate) use status::offload_table;
 pub use status::{IdleOffer, Offered, OffloadStatus, offload_status};

@@ -29,7 +29,7 @@ use super::state::RunDir;
 use super::token;
 use api_server::ApiServer;
 use constants::{
-    BOOTSTRAP, CA, CA_KEY, KUBELET_CLIENT_CERTIFICATE, KUBELET_CLIENT_KEY, POLL, READY_DEADLINE,
+    CA, CA_KEY, KUBELET_CLIENT_CERTIFICATE, KUBELET_CLIENT_KEY, POLL, READY_DEADLINE,
     SERVER_CERTIFICATE, SERVER_KEY, TOKEN_KEY, TOKEN_PUBLIC_KEY,
 };
 use etcd::EtcdServer;
@@ -125,8 +125,7 @@ impl ControlPlane {
         let authority = Box::new(Authority::new(&format!("{name} authority"))?);
         write_identities(&folder, name, &authority, &settings)?;
         let (etcd_server, etcd) = EtcdServer::start(&binaries.etcd, &folder, &run).await?;
-        let kept = binaries.kept(BOOTSTRAP);
-        let is_kept = restore_bootstrap(kept.as_deref(), &etcd).await?;
+        let is_kept = bootstrap::restore(&binaries, &etcd).await?;
         // Another configuration may make others.
         let is_usual = settings.arguments.is_empty() && settings.nodes.is_none();
         let mut api_server = ApiServer::new(&binaries.apiserver, &folder, etcd.url(), settings)?;
@@ -146,11 +145,12 @@ impl ControlPlane {
             api_server_url,
         };
         plane.wait_ready().await?;
-        if let Some(file) = kept.filter(|_| is_usual && !is_kept) {
-            // A cache that cannot be written costs time at each start, and nothing else.
-            if let Err(error) = bootstrap::save(&plane.etcd, &file).await {
-                tracing::warn!(error = format!("{error:#}"), "Nothing is kept for later starts");
-            }
+        if is_usual
+            && !is_kept
+            && let Err(error) = bootstrap::save(&plane.binaries, &plane.etcd).await
+        {
+            // That costs time at each start, and nothing else.
+            tracing::warn!(error = format!("{error:#}"), "Nothing is kept for later starts");
         }
         Ok(plane)
     }
@@ -338,7 +338,7 @@ impl ControlPlane {
             Revision::OfStore => {}
             Revision::Ahead => self.etcd().reach(seen + 1).await?,
             Revision::Anew => {
-                restore_bootstrap(self.binaries.kept(BOOTSTRAP).as_deref(), self.etcd()).await?;
+                bootstrap::restore(&self.binaries, self.etcd()).await?;
             }
         }
         servers.api_server.start_again(&self.run)?;
@@ -370,14 +370,6 @@ impl ControlPlane {
             }
             tokio::time::sleep(POLL).await;
         }
-    }
-}
-
-/// False if nothing is kept.
-async fn restore_bootstrap(kept: Option<&Path>, etcd: &Etcd) -> Result<bool> {
-    match kept {
-        Some(file) => bootstrap::restore(file, etcd).await,
-        None => Ok(false),
     }
 }
 

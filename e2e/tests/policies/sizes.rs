@@ -96,6 +96,12 @@ async fn metadata_has_a_size(world: &World) -> Result<()> {
             refused_by_all((&what, &REMOVING), member, kind, &wanted, grow, "P2").await?;
         }
         passed(kind.kind, change(member, kind, &wanted, Way::Put, much).await?)?;
+        // Also where the whole gets smaller by it.
+        for (part, value) in too_much() {
+            let more = |object: &mut Value| object["metadata"][part] = value.clone();
+            let what = format!("{part} of {} with much", kind.kind);
+            refused(&what, change(member, kind, &wanted, Way::Put, more).await?, "P2")?;
+        }
         let bare = |object: &mut Value| {
             for part in ["labels", "annotations", "finalizers", "ownerReferences"] {
                 object["metadata"][part] = Value::Null;

@@ -52,7 +52,8 @@ impl Allowance {
 
     /// With an executor more, beside others. As long as it is not known what it offers, its ranges hold for no further namespace.
     pub(super) fn with(&self, executor: &Executor, others: &[Executor]) -> Self {
-        let mut after = self.narrowed(others.iter().chain([executor]));
+        let in_use: Vec<_> = others.iter().chain([executor]).collect();
+        let mut after = self.narrowed(&in_use);
         add(&mut after.ranges, &executor.ranges);
         add(&mut after.namespaces, executor.namespaces.iter().flatten());
         after
@@ -63,13 +64,14 @@ impl Allowance {
         if others.is_empty() {
             return Self::default();
         }
-        let mut after = self.narrowed(others);
+        let in_use: Vec<_> = others.iter().collect();
+        let mut after = self.narrowed(&in_use);
         let is_of = |range: &String, one: &Executor| {
             one.ranges.contains(range) || one.earlier.contains(range)
         };
         let is_used = |range: &String| others.iter().any(|other| is_of(range, other));
         after.ranges.retain(|range| !is_of(range, executor) || is_used(range));
-        if let Some(offered) = offered(others).filter(|_| !others.iter().any(|other| other.runs)) {
+        if let Some(offered) = offered(&in_use).filter(|_| is_idle(&in_use)) {
             let gone = executor.namespaces.iter().flatten().filter(|name| !offered.contains(name));
             let gone: Vec<_> = gone.collect();
             after.namespaces.retain(|name| !gone.contains(&name));
@@ -79,17 +81,14 @@ impl Allowance {
 
     /// What stands for all addresses, or for all namespaces that are not all offered, gives way to what is in use, unless Pods run that
     /// may need it. Entries of administrators stay.
-    fn narrowed<'a>(&self, in_use: impl IntoIterator<Item = &'a Executor> + Clone) -> Self {
-        let running = || in_use.clone().into_iter().filter(|executor| executor.runs);
-        let ranges = if running().all(|executor| !executor.ranges.is_empty()) {
-            let ranges = in_use.clone().into_iter().flat_map(|executor| &executor.ranges);
-            replaced(&self.ranges, is_open, ranges)
-        } else {
+    fn narrowed(&self, in_use: &[&Executor]) -> Self {
+        let ranges = if in_use.iter().any(|executor| executor.runs && executor.ranges.is_empty()) {
             self.ranges.clone()
+        } else {
+            replaced(&self.ranges, is_open, in_use.iter().flat_map(|executor| &executor.ranges))
         };
-        let is_idle = running().next().is_none();
         let namespaces = match offered(in_use) {
-            Some(offered) if is_idle && !offered.iter().any(|name| *name == ALL) => {
+            Some(offered) if is_idle(in_use) && !offered.iter().any(|name| *name == ALL) => {
                 replaced(&self.namespaces, |name| name == ALL, offered)
             }
             _ => self.namespaces.clone(),
@@ -98,9 +97,14 @@ impl Allowance {
     }
 }
 
+/// Whether nothing runs.
+fn is_idle(executors: &[&Executor]) -> bool {
+    !executors.iter().any(|executor| executor.runs)
+}
+
 /// The namespaces that executors offer, if that is known of all.
-fn offered<'a>(executors: impl IntoIterator<Item = &'a Executor>) -> Option<Vec<&'a String>> {
-    let each = executors.into_iter().map(|executor| executor.namespaces.as_ref());
+fn offered<'a>(executors: &[&'a Executor]) -> Option<Vec<&'a String>> {
+    let each = executors.iter().map(|executor| executor.namespaces.as_ref());
     Some(each.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
 }
 

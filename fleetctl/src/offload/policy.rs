@@ -1,7 +1,7 @@
 //! The member policy of an origin on the hub, which has to allow it addresses of its executors: otherwise P5 rejects what it exports.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use fleet_accumulator::one_line;
@@ -60,7 +60,7 @@ impl OriginPolicy {
             },
         };
         let executor = used_with(name, split(&ranges::of(&hub, name).await?));
-        let used = nodes.iter().filter(|(_, node)| node.is_used).map(|(other, _)| other);
+        let used = nodes.iter().filter(|(_, node)| node.is_used()).map(|(other, _)| other);
         let names: BTreeSet<_> =
             accepted.iter().chain(used).filter(|other| *other != name).collect();
         let mut others = Vec::new();
@@ -118,8 +118,7 @@ impl OriginPolicy {
         let before = Allowance::of(&policy.data["data"]);
         let after = before.without(&self.executor, &self.others);
         if after != before
-            && !dry_run
-            && let Some(left) = self.left().await?
+            && let Some(left) = self.left(dry_run).await?
         {
             report(&format!(
                 "{left} are left on {name}: the member policy of {origin} still allows their addresses. Once fleetctl offload status \
@@ -163,44 +162,38 @@ impl OriginPolicy {
     }
 
     /// The Pods of the origin that are left on the executor, in words, once its agent has taken note that the executor is not accepted:
-    /// until then more of them may come.
-    async fn left(&self) -> Result<Option<String>> {
-        let namespace = member_namespace(&self.origin);
-        let noted = async {
-            loop {
-                let found =
-                    find(&self.hub, kinds::VIRTUAL_NODE, Some(&namespace), &self.name).await?;
-                let node = found.as_ref().map(node).transpose()?.map(|(_, node)| node);
-                match node {
-                    Some(node) if node.is_accepted => tokio::time::sleep(LOOK).await,
-                    node => return anyhow::Ok(node),
-                }
+    /// until then more of them may come. A dry run changes nothing of which it could take note.
+    async fn left(&self, dry_run: bool) -> Result<Option<String>> {
+        let origin = &self.origin;
+        let is_noted = |node: Option<&Node>| dry_run || node.is_none_or(|node| !node.is_accepted);
+        let node = self.once(is_noted).await?;
+        let is_noted = is_noted(node.as_ref());
+        Ok(match node.map(|node| node.pods) {
+            _ if !is_noted => {
+                Some(format!("Pods of {origin}, whose agent has not taken note yet,"))
             }
-        };
-        Ok(match tokio::time::timeout(PATIENCE, noted).await {
-            Err(_) => Some(format!("Pods of {}, whose agent has not taken note yet,", self.origin)),
-            Ok(node) => match node?.map(|node| node.pods) {
-                None | Some(Some(0)) => None,
-                Some(Some(pods)) => Some(format!("{pods} Pods of {}", self.origin)),
-                Some(None) => Some(format!("Pods of {}, whose number is not known,", self.origin)),
-            },
+            None | Some(Some(0)) => None,
+            Some(Some(pods)) => Some(format!("{pods} Pods of {origin}")),
+            Some(None) => Some(format!("Pods of {origin}, whose number is not known,")),
         })
     }
 
     /// The namespaces that the executor offers, once its offer is on the hub: who offers and accepts at once is ahead of the agents.
     async fn offered(&self) -> Result<Option<Vec<String>>> {
-        let namespace = member_namespace(&self.origin);
-        let offered = async {
-            loop {
-                let found =
-                    find(&self.hub, kinds::VIRTUAL_NODE, Some(&namespace), &self.name).await?;
-                if let Some((_, node)) = found.as_ref().map(node).transpose()? {
-                    return anyhow::Ok(node.offered);
-                }
-                tokio::time::sleep(LOOK).await;
+        Ok(self.once(|node| node.is_some()).await?.map(|node| node.offered))
+    }
+
+    /// The executor as the hub shows it, once it is like that, or after a while.
+    async fn once(&self, is_so: impl Fn(Option<&Node>) -> bool) -> Result<Option<Node>> {
+        let (namespace, until) = (member_namespace(&self.origin), Instant::now() + PATIENCE);
+        loop {
+            let found = find(&self.hub, kinds::VIRTUAL_NODE, Some(&namespace), &self.name).await?;
+            let found = found.as_ref().map(node).transpose()?.map(|(_, node)| node);
+            if is_so(found.as_ref()) || Instant::now() >= until {
+                return Ok(found);
             }
-        };
-        tokio::time::timeout(PATIENCE, offered).await.ok().transpose()
+            tokio::time::sleep(LOOK).await;
+        }
     }
 }
 
@@ -210,12 +203,10 @@ struct Node {
     offered: Vec<String>,
     /// The ranges of its Pods, as they were when it made the offer.
     ranges: Vec<String>,
-    /// Whether the origin accepts it.
+    /// Whether the origin accepts it, and has not given it up.
     is_accepted: bool,
     /// Pods of the origin that are bound to it; `None` before its agent has counted them.
     pods: Option<i64>,
-    /// Whether it is accepted, or was and still runs Pods.
-    is_used: bool,
 }
 
 impl Node {
@@ -225,6 +216,11 @@ impl Node {
             Some(pods) => pods > 0,
             None => self.is_accepted,
         }
+    }
+
+    /// Whether it is accepted, or was and still runs Pods.
+    fn is_used(&self) -> bool {
+        self.is_accepted || self.runs()
     }
 }
 
@@ -240,24 +236,53 @@ async fn nodes(hub: &Client, namespace: &str) -> Result<BTreeMap<String, Node>> 
 /// # Errors
 /// If it cannot be read: what is not known of it might be in use.
 fn node(object: &DynamicObject) -> Result<(String, Node)> {
-    let unreadable = || {
-        format!(
-            "{} {}",
-            kinds::VIRTUAL_NODE.kind,
-            object.metadata.name.as_deref().unwrap_or_default()
-        )
-    };
+    let name = object.metadata.name.as_deref().unwrap_or_default();
+    let unreadable = || format!("{} {name}", kinds::VIRTUAL_NODE.kind);
     let part = |name: &str| object.data[name].clone();
     let spec: VirtualNodeSpec = serde_json::from_value(part("spec")).with_context(unreadable)?;
     let status: Option<VirtualNodeStatus> =
         serde_json::from_value(part("status")).with_context(unreadable)?;
-    let VirtualNodeStatus { accepted, pods, .. } = status.unwrap_or_default();
+    let VirtualNodeStatus { accepted, abandoned, pods, .. } = status.unwrap_or_default();
     let node = Node {
         offered: spec.terms.namespaces,
         ranges: spec.pod_cidrs,
-        is_accepted: accepted,
+        is_accepted: accepted && !abandoned,
         pods,
-        is_used: accepted || pods.is_some_and(|pods| pods > 0),
     };
     Ok((spec.executor, node))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn read(status: &Value) -> Result<Node> {
+        let object = json!({
+            "metadata": { "name": "west" },
+            "spec": { "executor": "west", "phase": "Accepted", "terms": { "namespaces": ["shop"] },
+                "capacity": { "cpu": "1", "memory": "1Gi", "pods": 5 } },
+            "status": status,
+        });
+        Ok(node(&serde_json::from_value(object)?)?.1)
+    }
+
+    /// One that is given up stays accepted in its origin.
+    #[test]
+    fn pods_run_where_they_are_counted_or_may_come() {
+        for (status, accepted, runs) in [
+            (json!(null), false, false),
+            (json!({ "accepted": true }), true, true),
+            (json!({ "accepted": true, "pods": 0 }), true, false),
+            (json!({ "accepted": true, "abandoned": true }), false, false),
+            (json!({ "accepted": true, "abandoned": true, "pods": 2 }), false, true),
+            (json!({ "accepted": false, "pods": 2 }), false, true),
+        ] {
+            let node = read(&status).unwrap();
+            assert_eq!((node.is_accepted, node.runs()), (accepted, runs), "{status}");
+        }
+        let error = format!("{:#}", read(&json!({ "pods": "many" })).err().unwrap());
+        assert!(error.starts_with("VirtualNode west: "), "{error}");
+    }
 }

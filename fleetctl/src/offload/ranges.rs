@@ -30,8 +30,13 @@ pub(super) fn in_policy(policy: &DynamicObject) -> String {
 }
 
 /// Whether a range has all addresses of a family.
-pub(crate) fn is_open(range: &str) -> bool {
+pub(super) fn is_open(range: &str) -> bool {
     range.rsplit_once('/').is_some_and(|(_, prefix)| prefix.parse() == Ok(0_u8))
+}
+
+/// Whether one of the ranges in a member policy has all addresses of a family.
+pub(crate) fn has_open(ranges: &str) -> bool {
+    ranges.split(',').map(str::trim).any(is_open)
 }
 
 /// Checks that Services of an origin may have the addresses of an executor: with all addresses of a family P5 would check nothing.
@@ -40,7 +45,7 @@ pub(crate) fn is_open(range: &str) -> bool {
 /// One line with the reason, and what to do.
 pub(super) fn check(origin: (&str, &str), executor: (&str, &str)) -> Result<()> {
     let (name, ranges) = executor;
-    if ranges.split(',').map(str::trim).any(is_open) {
+    if has_open(ranges) {
         bail!(
             "{name} has no ranges of its own ({ranges}), so that {} could export any address as one of {name}, and there is no node. \
              fleetctl join {name} --cidrs RANGES-OF-ITS-PODS --print nothing",

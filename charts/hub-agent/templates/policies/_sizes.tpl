@@ -10,16 +10,20 @@ size(bytes('%s'.format([{{ . }}])))
 {{/*
 What agents keep of the metadata of an object that a member writes. Agents, those of the original too, write a few short entries each.
 What is as it was comes first: that is found out fastest, and an object of before there was a bound can be changed in other parts. What
-gets less comes last.
+it has too much of may become less, and nothing else more meanwhile.
 */}}
 {{- define "policies.smallMetadata" -}}
+{{- $bounds := list (list "labels" "{}" 32) (list "annotations" "{}" 32) (list "finalizers" "[]" 8) (list "ownerReferences" "[]" 4) -}}
 {{- $parts := "['labels', 'annotations', 'finalizers', 'ownerReferences']" -}}
+{{- $bytes := include "policies.bytes" (printf "%s.map(it, dyn(object.metadata)[?it].orValue(''))" $parts) -}}
 (oldObject != null && {{ $parts }}.all(it, dyn(object.metadata)[?it] == dyn(oldObject.metadata)[?it])
-|| size(object.metadata.?labels.orValue({})) <= 32 && size(object.metadata.?annotations.orValue({})) <= 32
-&& size(object.metadata.?finalizers.orValue([])) <= 8 && size(object.metadata.?ownerReferences.orValue([])) <= 4
-&& {{ include "policies.bytes" (printf "%s.map(it, dyn(object.metadata)[?it].orValue(''))" $parts) }} <= 4096
-|| oldObject != null && {{ include "policies.bytes" (printf "%s.map(it, dyn(object.metadata)[?it].orValue(''))" $parts) }}
-< {{ include "policies.bytes" (printf "%s.map(it, dyn(oldObject.metadata)[?it].orValue(''))" $parts) }})
+||
+{{- range $bounds }}
+{{- $size := printf "size(object.metadata.?%s.orValue(%s))" (index . 0) (index . 1) }}
+({{ $size }} <= {{ index . 2 }} || oldObject != null && {{ $size }} <= {{ replace "object." "oldObject." $size }})
+&&
+{{- end }}
+({{ $bytes }} <= 4096 || oldObject != null && {{ $bytes }} <= {{ replace "object." "oldObject." $bytes }}))
 {{- end }}
 
 {{/*

@@ -2,13 +2,15 @@
 //! That is a quarter of the work of a start. So the first start of a version leaves it beside the programs, and each later one
 //! finds it in its store, as an API server does that was only restarted.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result};
 
+use super::super::binaries::Binaries;
 use super::etcd::{Entry, Etcd};
 
+/// Its name.
+const FILE: &str = "bootstrap.json";
 /// Prefixes below `/registry/` of what is the same in every cluster. Nothing that names one cluster is among them: no namespace,
 /// whose uid identifies it, no address and no certificate.
 const PREFIXES: [&str; 8] = [
@@ -26,9 +28,9 @@ const AT_ONCE: usize = 100;
 /// How often this program has saved something.
 static SAVED: AtomicUsize = AtomicUsize::new(0);
 
-/// Puts what `file` has into an empty store; false if there is no such file yet, or nothing readable in it.
-pub(super) async fn restore(file: &Path, etcd: &Etcd) -> Result<bool> {
-    let Ok(text) = std::fs::read(file) else { return Ok(false) };
+/// Puts what is kept for these programs into an empty store; false if nothing is, or nothing readable.
+pub(super) async fn restore(binaries: &Binaries, etcd: &Etcd) -> Result<bool> {
+    let Some(Ok(text)) = binaries.kept(FILE).map(std::fs::read) else { return Ok(false) };
     let Ok(entries) = serde_json::from_slice::<Vec<Entry>>(&text) else { return Ok(false) };
     for part in entries.chunks(AT_ONCE) {
         etcd.put(part).await?;
@@ -36,8 +38,9 @@ pub(super) async fn restore(file: &Path, etcd: &Etcd) -> Result<bool> {
     Ok(true)
 }
 
-/// Writes that of a store into `file`. The API server is ready, and nothing else has written yet.
-pub(super) async fn save(etcd: &Etcd, file: &Path) -> Result<()> {
+/// Keeps that of a store beside the programs. The API server is ready, and nothing else has written yet.
+pub(super) async fn save(binaries: &Binaries, etcd: &Etcd) -> Result<()> {
+    let Some(file) = binaries.kept(FILE) else { return Ok(()) };
     let mut entries = Vec::new();
     for prefix in PREFIXES {
         entries.extend(etcd.below(prefix).await?);
@@ -46,5 +49,5 @@ pub(super) async fn save(etcd: &Etcd, file: &Path) -> Result<()> {
     let number = SAVED.fetch_add(1, Ordering::Relaxed);
     let partial = file.with_extension(format!("{}-{number}.partial", std::process::id()));
     std::fs::write(&partial, serde_json::to_vec(&entries)?)?;
-    std::fs::rename(&partial, file).with_context(|| format!("write {}", file.display()))
+    std::fs::rename(&partial, &file).with_context(|| format!("write {}", file.display()))
 }

@@ -7,9 +7,6 @@ use std::time::Duration;
 pub(super) const READY_DEADLINE: Duration = Duration::from_mins(3);
 pub(super) const POLL: Duration = Duration::from_millis(25);
 
-/// What [`super::bootstrap`] keeps, beside the programs.
-pub(super) const BOOTSTRAP: &str = "bootstrap.json";
-
 pub(super) const CA: &str = "ca.crt";
 pub(super) const CA_KEY: &str = "ca.key";
 pub(super) const TOKEN_KEY: &str = "service-account.key";

@@ -7,7 +7,7 @@ use fleet_api::offload::{LinkState, VirtualNodePhase};
 
 use crate::doctor::finding::{Finding, Outcome, known};
 use crate::doctor::seen::{Hub, Seen};
-use crate::offload::{IdleOffer, Offered, is_open};
+use crate::offload::{IdleOffer, Offered, has_open};
 use crate::shell::{kubectl, quoted};
 
 /// What users do about an offer in general.
@@ -36,7 +36,7 @@ pub(super) fn nodes(_: &Seen, hub: &Hub) -> Outcome {
 /// Whether P5 still checks the addresses that origins export.
 pub(super) fn ranges(_: &Seen, hub: &Hub) -> Outcome {
     let all = known(&hub.executor_ranges)?;
-    let open = all.iter().filter(|(_, ranges)| ranges.split(',').map(str::trim).any(is_open));
+    let open = all.iter().filter(|(_, ranges)| has_open(ranges));
     let finding = |(origin, ranges): &(String, String)| {
         let what = format!(
             "{origin} may export any address as one of its executors: its member policy has the ranges {ranges} for them"
