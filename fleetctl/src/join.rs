@@ -24,12 +24,13 @@ pub(crate) async fn run(cli: &Cli, args: &JoinArgs) -> Result<ExitCode> {
     let client = &hub.write;
     check_hub(client, &args.name).await?;
     let identity = place(client, args).await?;
-    if args.replace {
-        replace::run(&contexts, client, args).await?;
-    }
     let needs_none =
         matches!(identity, Identity::Own(_)) && args.print == Print::Nothing && !args.secret;
     let account = if needs_none { None } else { Some(identity.account(&args.name)?) };
+    // Only now: it takes the name from the cluster that has it.
+    if args.replace {
+        replace::run(&contexts, client, args).await?;
+    }
     if args.dry_run {
         report("Nothing was changed (--dry-run).");
         return Ok(ExitCode::SUCCESS);
