@@ -35,6 +35,12 @@ impl ResourceKind {
         }
     }
 
+    /// Whether API servers have it by themselves: no definition of it can be removed, and its objects with that.
+    pub fn is_built_in(&self) -> bool {
+        let groups = ["", "networking.k8s.io", "discovery.k8s.io", "coordination.k8s.io"];
+        groups.contains(&self.group)
+    }
+
     /// Whether only agents write its objects, one for each change of an endpoint: which of them set which field is of no use, and
     /// keeping `managedFields` costs the hub a tenth of such a write and three tenths of its bytes.
     pub fn is_copied_slice(&self) -> bool {

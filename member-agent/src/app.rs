@@ -404,6 +404,19 @@ fn cautious() -> SourceSet {
     ])
 }
 
+/// The managers of slices of which the agent reads all that they have.
+fn managers(settings: &Settings) -> String {
+    let machines = settings.external_workloads.then_some(labels::MANAGED_BY_EXTERNAL_WORKLOADS);
+    let pods = settings.endpointslices.managers();
+    let standard = settings.multicluster.is_watched();
+    let imported = standard.then_some(labels::MANAGED_BY_MULTICLUSTER);
+    // Of those that the agent imports itself, hints and conditions count, too.
+    let directs = settings.networking && settings.traffic.enabled;
+    let directed = directs.then_some(labels::MANAGED_BY_IMPORT);
+    let few = machines.into_iter().chain(imported).chain(directed);
+    few.chain(pods.iter().copied()).collect::<Vec<_>>().join(",")
+}
+
 /// Restricts the watch of a kind of which only few objects matter.
 fn narrow(
     settings: &Settings,
@@ -411,17 +424,12 @@ fn narrow(
     source: SourceId,
     spec: SourceSpec,
 ) -> SourceSpec {
+    let managed_by = labels::MANAGED_BY;
     if source == MemberSnapshot::managed_slices() {
-        let machines = settings.external_workloads.then_some(labels::MANAGED_BY_EXTERNAL_WORKLOADS);
-        let pods = settings.endpointslices.managers();
-        let standard = settings.multicluster.is_watched();
-        let imported = standard.then_some(labels::MANAGED_BY_MULTICLUSTER);
-        // Of those that the agent imports itself, hints and conditions count, too.
-        let directs = settings.networking && settings.traffic.enabled;
-        let directed = directs.then_some(labels::MANAGED_BY_IMPORT);
-        let few = machines.into_iter().chain(imported).chain(directed);
-        let managers: Vec<_> = few.chain(pods.iter().copied()).collect();
-        spec.labels(format!("{} in ({})", labels::MANAGED_BY, managers.join(",")))
+        spec.labels(format!("{managed_by} in ({})", managers(settings)))
+    } else if source == MemberSnapshot::endpoint_slices() && !settings.watches_all_slices() {
+        // Those without a manager are among them.
+        spec.labels(format!("{managed_by} notin ({})", managers(settings)))
     } else if source == MemberSnapshot::linkerd_leases() {
         // Elsewhere anybody may create a Lease of that name.
         spec.namespace(settings.linkerd_namespace.as_str())
@@ -522,13 +530,14 @@ mod tests {
         assert_eq!(fields(true, false), expected);
     }
 
-    /// Slices of pods alone need no second watch of all slices.
-    #[test]
-    fn all_slices_are_watched_where_another_controller_requires_them() {
+    /// Slices of pods alone need no second watch of all slices, but of those whose names are taken.
+    #[tokio::test]
+    async fn all_slices_are_watched_where_another_controller_requires_them() {
         let endpointslices = Mode::All;
         let alone = Settings { networking: false, endpointslices, ..Settings::new("a") };
         let expected = [
             "services",
+            "endpoint_slices",
             "namespaces",
             "memberships",
             "cluster_reports",
@@ -537,9 +546,14 @@ mod tests {
             "nodes",
         ];
         assert_eq!(fields_of(&alone), expected);
+        let source = MemberSnapshot::endpoint_slices();
+        let of_others = "endpointslice.kubernetes.io/managed-by notin \
+            (endpointslice-controller.k8s.io,endpoint-network-controller.networking.fleet.azure.com)";
+        assert_eq!(spec(&alone, source).labels.as_deref(), Some(of_others));
         for (networking, external_workloads) in [(true, false), (false, true)] {
             let settings = Settings { networking, external_workloads, ..alone.clone() };
-            assert!(watched(&settings).contains(MemberSnapshot::endpoint_slices()));
+            assert!(watched(&settings).contains(source));
+            assert_eq!(spec(&settings, source).labels, None);
         }
     }
 
@@ -622,12 +636,16 @@ mod tests {
         }
     }
 
+    /// What of a kind of the own cluster is watched.
+    fn spec(settings: &Settings, source: SourceId) -> SourceSpec {
+        let own = ApiServer::new(ModelServer::new(ClusterId::Local)).client("a");
+        narrow(settings, &Selected::default(), source, SourceSpec::new(own))
+    }
+
     #[tokio::test]
     async fn linkerds_lease_is_watched_in_its_namespace_alone() {
         let settings = Settings { linkerd_namespace: "mesh".to_owned(), ..Settings::new("a") };
-        let own = ApiServer::new(ModelServer::new(ClusterId::Local)).client("a");
-        let lease = MemberSnapshot::linkerd_leases();
-        let spec = narrow(&settings, &Selected::default(), lease, SourceSpec::new(own));
+        let spec = spec(&settings, MemberSnapshot::linkerd_leases());
         assert_eq!(spec.namespace.as_deref(), Some("mesh"));
         let name = "metadata.name=linkerd-destination-endpoint-write";
         assert_eq!(spec.fields.as_deref(), Some(name));

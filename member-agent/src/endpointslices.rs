@@ -64,13 +64,18 @@ impl Controller for EndpointSliceController {
         ])
     }
 
-    /// A key waits while the watch of managed slices is behind that of all slices (`slicing::is_behind`). Where no
-    /// other controller requires all slices, they are not watched a second time.
+    /// A key waits while the watch of managed slices is behind that of all slices (`slicing::is_behind`). Where no other controller
+    /// requires all, only those of others are watched: a slice that was given away keeps its name.
     fn reads(&self) -> SourceSet {
-        let Settings { networking, external_workloads, .. } = self.settings;
-        let all_slices = networking || external_workloads;
+        let Settings { endpointslices, .. } = self.settings;
+        let names_are_taken = endpointslices == Mode::All || self.settings.watches_all_slices();
         let required = self.required();
-        if all_slices { required.with(MemberSnapshot::endpoint_slices()) } else { required }
+        if names_are_taken { required.with(MemberSnapshot::endpoint_slices()) } else { required }
+    }
+
+    /// A slice goes when it is empty, and updates empty it all the same: to wait would only keep the endpoints that it had last.
+    fn deletes_for_absence(&self) -> bool {
+        false
     }
 
     fn affected_keys(

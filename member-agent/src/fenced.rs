@@ -110,6 +110,10 @@ where
         plan
     }
 
+    fn deletes_for_absence(&self) -> bool {
+        self.controller.deletes_for_absence()
+    }
+
     fn obstacle(&self, snapshot: &MemberSnapshot) -> Option<String> {
         match Fence::of(&self.identity, snapshot) {
             Fence::Taken(taken) => Some(taken.to_string()),

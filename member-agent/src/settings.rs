@@ -76,6 +76,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Whether all EndpointSlices are watched, whatever manages them.
+    pub fn watches_all_slices(&self) -> bool {
+        self.networking || self.external_workloads || self.virtual_nodes.is_on()
+    }
+
     /// The settings of the member `cluster` with the defaults of the flags.
     pub fn new(cluster: impl Into<String>) -> Self {
         Self {

@@ -1,5 +1,6 @@
 //! All sources of an agent at one moment.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use fleet_api::{ObjectName, ResourceKind};
@@ -131,13 +132,21 @@ pub trait Snapshot: Clone + Default + Send + Sync + 'static {
         Self::sources().iter().map(|source| source.id).collect()
     }
 
+    /// All sources of the clusters that one of these reads.
+    fn of_same_clusters(sources: SourceSet) -> SourceSet {
+        let all = Self::sources().iter();
+        let clusters = all.clone().filter(|it| sources.contains(it.id)).map(|it| it.cluster);
+        let clusters = clusters.collect::<BTreeSet<_>>();
+        all.filter(|it| clusters.contains(&it.cluster)).map(|it| it.id).collect()
+    }
+
     /// State of a source.
     fn state(&self, id: SourceId) -> &SourceState {
         self.view(id).map_or(&SourceState::Pending, AnyView::state)
     }
 
     /// Whether the API server of one of these sources went back in time, or another one answered, not long ago: that something is
-    /// absent is no reason yet to delete anything.
+    /// absent is no reason yet to delete anything. An optional source that is not to be had any more does not count: it would for ever.
     fn is_settling(&self, sources: SourceSet) -> bool {
         is_any(self, sources, |view| view.is_settling())
     }
@@ -219,5 +228,8 @@ fn is_any<S: Snapshot>(
     is_so: impl Fn(&dyn AnyView) -> bool,
 ) -> bool {
     let mut sources = S::sources().iter().filter(|source| sources.contains(source.id));
-    sources.any(|source| snapshot.view(source.id).is_some_and(&is_so))
+    let counts = |source: &SourceInfo, view: &dyn AnyView| {
+        is_so(view) && !(source.optional && view.state().cannot_be_had())
+    };
+    sources.any(|source| snapshot.view(source.id).is_some_and(|view| counts(source, view)))
 }

@@ -52,6 +52,12 @@ pub trait Controller: Send + Sync + 'static {
         now: Timestamp,
     ) -> Plan<Self::Measurement>;
 
+    /// Whether it deletes what is whole because something else is absent. On an API server that went back in time not long ago, that may
+    /// be about to come back, so deletions wait there. What shows no loss beyond that of an update, which passes, need not wait.
+    fn deletes_for_absence(&self) -> bool {
+        true
+    }
+
     /// Why nothing is planned although all sources can be read: a clause for the readiness probe and for
     /// [`blocked`](Self::blocked). Pure, as [`plan`](Self::plan) is.
     fn obstacle(&self, snapshot: &Self::Snapshot) -> Option<String> {

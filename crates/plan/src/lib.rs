@@ -3,6 +3,7 @@
 //! - [`Controller`]: one decision-making unit of an agent; `fleet-runtime` drives it.
 //! - [`Affected`]: the keys that a change may concern, each on the [`Account`] of who made it.
 //! - [`Plan`], [`Step`], [`Event`]: what one key still misses.
+//! - [`Patience`]: when its deletions wait.
 //! - [`Body`]: the object in a step; bodies share the [spec](SharedSpec) that they have in common.
 //! - [`json_patch`]: operations of JSON patches.
 //! - [`conditions`]: conditions that change only when something changed.
@@ -20,6 +21,7 @@ pub mod deadline;
 mod event;
 mod hold;
 pub mod json_patch;
+mod patience;
 mod plan;
 mod retain;
 mod step;
@@ -29,5 +31,6 @@ pub use affected::{Account, Affected, AffectedKey, common_account};
 pub use body::{Body, SharedSpec};
 pub use controller::{Controller, affected_keys};
 pub use event::{Event, EventType};
+pub use patience::Patience;
 pub use plan::{Debounced, Measured, Plan, WAITING_STATUS_DELAY};
 pub use step::{Action, Precondition, Step, StepId, Trace};

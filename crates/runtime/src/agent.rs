@@ -66,6 +66,9 @@ pub enum StartError {
 /// How long a cluster may not answer before the agent reports that it is not ready.
 const SILENCE: Duration = Duration::from_mins(1);
 
+/// How long it may take to give the Lease back once the last write was answered.
+const RELEASED_WITHIN: Duration = Duration::from_secs(3);
+
 type Blocking = Box<dyn Fn() -> Vec<String> + Send + Sync>;
 
 /// What keeps the agent from being ready; the start itself until the watches exist.
@@ -155,10 +158,12 @@ impl<S: Snapshot> Agent<S> {
         let traces = endpoint.map(|to| (to, Origin { agent: name, version, cluster: None }));
         let lease = lease_settings(name, &args.lease)?;
         let metrics = Metrics::new(name, version)?;
+        let mut life = Lifecycle::new();
+        life.drain_for(args.lease.write_timeout + RELEASED_WITHIN);
         Ok(Self {
             name,
             args,
-            life: Lifecycle::new(),
+            life,
             metrics,
             log: None,
             readiness: Readiness::default(),

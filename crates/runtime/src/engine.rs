@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fleet_accumulator::{Accumulator, Snapshot, SourceSet, SourceState};
-use fleet_plan::{Affected, AffectedKey, Controller, Plan};
+use fleet_plan::{Affected, AffectedKey, Controller, Patience, Plan};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
@@ -175,6 +175,7 @@ impl<R: Controller> Engine<R> {
         } = wiring;
         let seed = u64::from(clock.now().subsec_nanosecond().unsigned_abs());
         let cancel = cancel.child_token();
+        let patience = Patience::of(&*controller);
         Self {
             shared: Arc::new(Shared {
                 controller,
@@ -185,6 +186,7 @@ impl<R: Controller> Engine<R> {
                 metrics,
                 recorder,
                 tracer,
+                patience,
                 cancel,
             }),
             queue: Queue::new(seed).measured(work_queue),

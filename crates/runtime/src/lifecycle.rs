@@ -14,8 +14,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::watchdog::Watchdog;
 
-/// How long tasks may take to finish what they have begun.
+/// How long tasks may take to finish what they have begun, unless they need more.
 const DRAIN: Duration = Duration::from_secs(10);
+/// The same at most: half a minute after SIGTERM a kubelet kills.
+const LONGEST_DRAIN: Duration = Duration::from_secs(25);
 
 /// The tasks of an agent. All run until the end; one that ends before takes the process with it,
 /// so that a supervisor restarts the whole instead of running half of it.
@@ -25,6 +27,7 @@ pub struct Lifecycle {
     tasks: JoinSet<()>,
     names: HashMap<Id, &'static str>,
     watchdog: Watchdog,
+    drain: Duration,
     /// Since [`Self::listen`].
     signals: Option<Signals>,
 }
@@ -38,8 +41,14 @@ impl Lifecycle {
             tasks: JoinSet::new(),
             names: HashMap::new(),
             watchdog: Watchdog::default(),
+            drain: DRAIN,
             signals: None,
         }
+    }
+
+    /// Lets tasks take so long to finish what they have begun, within reason.
+    pub fn drain_for(&mut self, time: Duration) {
+        self.drain = time.clamp(DRAIN, LONGEST_DRAIN);
     }
 
     /// From now on signals are not lost, and the process does not end by them before it has finished what it does: the
@@ -116,6 +125,7 @@ impl Lifecycle {
         }
         self.cancel.cancel();
 
+        let limit = self.drain;
         let drain = async {
             while !self.tasks.is_empty() {
                 self.next_end().await;
@@ -123,9 +133,9 @@ impl Lifecycle {
         };
         tokio::select! {
             biased;
-            drained = tokio::time::timeout(DRAIN, drain) => {
+            drained = tokio::time::timeout(limit, drain) => {
                 if drained.is_err() {
-                    tracing::warn!(limit_ms = DRAIN.as_millis(), "Some tasks did not finish");
+                    tracing::warn!(limit_ms = limit.as_millis(), "Some tasks did not finish");
                 }
                 tracing::info!(status, "Stopped");
                 status
@@ -204,11 +214,17 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_task_that_never_finishes_does_not_hold_the_process() {
-        let mut life = Lifecycle::new();
-        life.spawn("stuck", std::future::pending());
-        let start = tokio::time::Instant::now();
-        assert_eq!(life.run_with(after(&[0])).await, 0);
-        assert_eq!(start.elapsed(), DRAIN);
+        let second = Duration::from_secs(1);
+        for (needed, taken) in
+            [(second, DRAIN), (13 * second, 13 * second), (60 * second, LONGEST_DRAIN)]
+        {
+            let mut life = Lifecycle::new();
+            life.drain_for(needed);
+            life.spawn("stuck", std::future::pending());
+            let start = tokio::time::Instant::now();
+            assert_eq!(life.run_with(after(&[0])).await, 0);
+            assert_eq!(start.elapsed(), taken);
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -34,6 +34,10 @@ pub(crate) enum Command {
     Resume,
     /// List at once: the pause is over.
     Relist,
+    /// List at once, though a watch works.
+    Refresh,
+    /// That list has failed: the watch goes on, at once.
+    GoOn,
     /// List a second time, to confirm a mass deletion.
     Confirm,
     /// Ask discovery whether the kind is served, then go on accordingly.
@@ -68,6 +72,8 @@ pub(crate) struct Course {
     pub(super) listing: Option<Instant>,
     /// Up to where the view shows all changes; without it only a list does.
     pub(super) version: Option<ResourceVersion>,
+    /// How far the watch had come that a list interrupts without need.
+    pub(super) watched: Option<ResourceVersion>,
     pub(super) timeline: Timeline,
     pub(super) calm: Calm,
     pub(super) failing: Option<Failing>,
@@ -89,14 +95,12 @@ impl Course {
     pub(crate) fn new(
         config: Config,
         metrics: SourceMetrics,
-        optional: bool,
+        guard: MassDeletionGuard,
         cautious_for: Option<Duration>,
         newest: Newest,
     ) -> Self {
-        let limits =
-            if optional { config.mass_deletion.none_allowed() } else { config.mass_deletion };
         Self {
-            guard: MassDeletionGuard::new(limits),
+            guard,
             config,
             metrics,
             standing: Standing { settled: cautious_for.is_none(), ..Standing::default() },
@@ -104,6 +108,7 @@ impl Course {
             dirty: false,
             listing: None,
             version: None,
+            watched: None,
             timeline: Timeline::since(newest),
             calm: Calm::new(cautious_for),
             failing: None,
@@ -134,7 +139,17 @@ impl Course {
 
     /// The next stream begins with a list.
     pub(crate) fn relist(&mut self) {
-        self.version = None;
+        (self.version, self.watched) = (None, None);
+    }
+
+    /// The same, though a watch works: it goes on where the list fails.
+    pub(crate) fn refresh(&mut self) {
+        self.watched = self.version.take();
+    }
+
+    /// Whether the list that is on its way could be done without.
+    pub(crate) fn is_refreshing(&self) -> bool {
+        self.watched.is_some()
     }
 
     /// Whether the list that is on its way, or else the last complete one, was begun at `since` or later.
@@ -252,6 +267,9 @@ impl Course {
     pub(super) fn fail(&mut self, failure: &Failure, now: Instant) -> Command {
         self.metrics.error(failure.class.as_str());
         self.listing = None;
+        if let Some(command) = self.goes_on(failure.class) {
+            return command;
+        }
         self.interrupted(now);
         self.retry_after = failure.retry_after;
         match failure.class {
@@ -288,6 +306,16 @@ impl Course {
         }
         let resume = failure.class == Class::Interrupted && !lost;
         if resume { Command::Resume } else { Command::Retry }
+    }
+
+    /// After the failure of a list that could be done without: the watch was in order until that closed it.
+    fn goes_on(&mut self, class: Class) -> Option<Command> {
+        let watched = self.watched.take()?;
+        if matches!(class, Class::Forbidden(_) | Class::NotFound) {
+            return None;
+        }
+        (self.version, self.failing) = (Some(watched), None);
+        Some(Command::GoOn)
     }
 
     /// Notes a failure that may heal by itself.
@@ -398,7 +426,7 @@ impl Course {
 
     pub(super) fn begin(&mut self, begun: Instant) {
         self.probation.since = None;
-        self.relist();
+        self.version = None;
         self.listing = Some(begun);
         self.guard.reset();
     }
@@ -420,6 +448,7 @@ impl Course {
 
     /// The whole list is there, which was begun at `begun`, and its losses were judged.
     pub(super) fn ends_list(&mut self, begun: Instant) -> Option<Command> {
+        self.watched = None;
         self.standing.bootstrapped = true;
         self.metrics.withheld_deletions(self.held.as_ref().map_or(0, BTreeSet::len));
         if self.held.is_some() {

@@ -11,15 +11,20 @@ use crate::view::Settling;
 use crate::{ResourceVersion, Tracked};
 
 impl Course {
-    /// The API server is of another time: the next list shows that, whatever its version is by then.
+    /// The API server is of another time. That counts from now on, since lists of other sources may be there before the next one of this,
+    /// which shows it whatever its version is by then.
     fn diverges(&mut self) {
         self.timeline.diverges();
+        self.standing.settling = Some(Settling::WentBack);
+        self.change();
         self.relist();
     }
 
-    /// What the API server has does not show its time: all is listed, and absence has to wait.
+    /// What the API server has does not show its time: all is listed, and absence has to wait. Where it counts after a failure, then for a
+    /// second list, in which time other sources may find out that the API server went back.
     fn lists_in_doubt(&mut self) {
         self.relist();
+        self.suspect();
         self.doubt();
     }
 
@@ -73,6 +78,7 @@ impl Course {
     pub(super) fn another_server(&mut self) {
         self.metrics.error("another_server");
         self.timeline.is_another();
+        self.watched = None;
         // That it went back in time stays so.
         let _ = self.standing.settling.get_or_insert(Settling::Another);
         self.suspect();

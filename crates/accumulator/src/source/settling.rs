@@ -54,7 +54,7 @@ impl Timeline {
 
     /// The server went back in time: the next list counts as older, though the server may have written as much again by then.
     pub(super) fn diverges(&mut self) {
-        self.diverged = true;
+        (self.diverged, self.trust) = (true, Trust::Broken);
     }
 
     /// The same of a list that was begun at `begun`: what another process has seen counts, too.

@@ -5,13 +5,27 @@ use tokio_util::sync::CancellationToken;
 
 use super::course::Course;
 use super::feed::Feed;
+use super::mass_deletion::MassDeletionGuard;
 use super::refresh::Refresh;
 use super::task::Task;
 use super::typed::{Source, Typed};
 use super::update::Update;
-use crate::config::Config;
+use crate::config::{Config, MassDeletionLimits};
 use crate::metrics::SourceMetrics;
 use crate::{SourceInfo, Tasks, Tracked, View};
+
+/// How many deletions by watch events are believed. No definition takes objects of a built-in kind with it: where many go, as while a
+/// node is drained, none has to wait for an answer of the API server.
+fn limits(source: &SourceInfo, config: &Config) -> MassDeletionLimits {
+    let limits = config.mass_deletion;
+    if source.kind.is_built_in() {
+        MassDeletionLimits { fraction: 0.0, ..limits }
+    } else if source.optional {
+        limits.none_allowed()
+    } else {
+        limits
+    }
+}
 
 /// What the task of a source needs to start.
 #[doc(hidden)]
@@ -35,8 +49,8 @@ impl<S: 'static> Start<'_, S> {
         let (config, metrics) = (self.config, &self.metrics);
         let cautious_for = config.cautious.contains(source.id).then_some(config.cautious_for);
         let newest = config.reached.of(source);
-        let course =
-            Course::new(config.clone(), metrics.clone(), source.optional, cautious_for, newest);
+        let guard = MassDeletionGuard::new(limits(source, config));
+        let course = Course::new(config.clone(), metrics.clone(), guard, cautious_for, newest);
         self.run(source, Box::new(Typed::new(view, feed, course)));
     }
 
@@ -49,5 +63,28 @@ impl<S: 'static> Start<'_, S> {
             token.run_until_cancelled(task.run()).await;
         };
         tasks.run(source.field, Box::pin(run));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fleet_api::{ResourceKind, kinds};
+
+    use super::*;
+    use crate::{ClusterId, SourceId};
+
+    /// How many of a hundred objects that go at once are believed.
+    fn believed(kind: ResourceKind, optional: bool) -> usize {
+        let (id, field, cluster) = (SourceId::new(0), "all", ClusterId::Local);
+        let limits = limits(&SourceInfo { id, field, cluster, kind, optional }, &Config::default());
+        (0..=100).take_while(|lost| !limits.exceeded_by(*lost, 100)).count() - 1
+    }
+
+    #[test]
+    fn only_the_definition_of_a_kind_takes_its_objects_with_it() {
+        assert_eq!(believed(kinds::POD, false), 100);
+        assert_eq!(believed(kinds::SERVICE_CIDR, true), 100);
+        assert_eq!(believed(kinds::SERVICE_EXPORT, false), 30);
+        assert_eq!(believed(kinds::MCS_SERVICE_EXPORT, true), 0);
     }
 }

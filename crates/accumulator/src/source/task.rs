@@ -162,6 +162,8 @@ impl<S: 'static> Task<S> {
             Command::Recheck => self.await_served().await?,
             Command::Resume => self.resume().await?,
             Command::Relist => self.course().relist(),
+            Command::Refresh => self.course().refresh(),
+            Command::GoOn => {}
             Command::Retry | Command::Discover => self.pause().await?,
         }
         // After so long only a list shows what is there, and in which cluster.
@@ -209,6 +211,9 @@ impl<S: 'static> Task<S> {
                 biased;
                 read = read_on(&mut *self.source) => read,
                 () = at(stale_at) => {
+                    if self.course().is_refreshing() {
+                        return self.give_up_list().await;
+                    }
                     self.course().unreachable(now());
                     self.publish(now()).await?;
                     if self.course().is_listing() {
@@ -232,7 +237,7 @@ impl<S: 'static> Task<S> {
                     continue;
                 }
                 // No event reports that another one was lost.
-                () = at(is_live.then_some(self.relist_at)) => return Ok(Command::Relist),
+                () = at(is_live.then_some(self.relist_at)) => return Ok(Command::Refresh),
                 () = at(list_by) => return self.give_up_list().await,
                 since = self.refresh.changed() => {
                     // A list that was demanded is read to its end, however soon the next one is: with each begun anew, none
@@ -281,6 +286,8 @@ impl<S: 'static> Task<S> {
                         self.report_other_server();
                     }
                     self.source.meets(&newest);
+                    // At once: the list may take long.
+                    self.publish(now()).await?;
                 }
                 Ok(None)
             }
@@ -294,12 +301,10 @@ impl<S: 'static> Task<S> {
     }
 
     async fn give_up_list(&mut self) -> Result<Command, Closed> {
-        let seconds = LIST_WITHIN.as_secs();
-        let message = format!("the list has made no progress for {seconds} s");
-        let failure = Failure::new(Class::Failed, message);
-        self.course().failed(&failure, now());
+        let failure = Failure::new(Class::Failed, "the list makes no progress");
+        let command = self.course().failed(&failure, now());
         self.publish(now()).await?;
-        Ok(Command::Retry)
+        Ok(command)
     }
 
     fn is_stale(&self) -> bool {

@@ -172,16 +172,34 @@ async fn a_server_of_the_past_may_have_passed_the_version() {
     }
 }
 
-/// Whether it was deleted or is not there yet, nothing shows. All is listed, and what is missing counts where that counts after a failure.
+/// Whether it was deleted or is not there yet, nothing shows. All is listed, and what two lists in a row lack counts where that counts
+/// after a failure.
 #[tokio::test(start_paused = true)]
 async fn what_has_changed_last_may_be_gone() {
     let (mut rig, [things, ..]) = live().await;
     let tap = reopened(&mut rig, things, has("1200", None)).await;
     assert_eq!(tap.from, None);
     tap.list_at(1200, [thing("old", "u1", 5, "old")]);
+    let tap = rig.things.tap().await;
+    assert_eq!(tap.from, None);
+    assert_eq!(texts(&rig.accumulator.snapshot().things).len(), 2, "one list is not enough");
+    tap.list_at(1201, [thing("old", "u1", 5, "old")]);
     tap.watch_started();
     let world = rig.until(|world| texts(&world.things).len() == 1).await;
     assert!(!is_settling(&world, World::things()));
+}
+
+/// Other sources of the cluster may have listed by then, and do not show it.
+#[tokio::test(start_paused = true)]
+async fn that_a_server_went_back_counts_before_the_next_list() {
+    let (mut rig, [things, ..]) = live().await;
+    let tap = reopened(&mut rig, things, has("1200", Some(("u2", 700)))).await;
+    let world = rig.until(|world| is_settling(world, World::things())).await;
+    assert!(tap.from.is_none() && texts(&world.things).len() == 2);
+    tap.list_at(1200, [thing("old", "u1", 5, "old")]);
+    tap.watch_started();
+    let world = rig.until(|world| texts(&world.things).len() == 1).await;
+    assert!(is_settling(&world, World::things()));
 }
 
 /// By the time of the list the server may have passed the version.

@@ -59,6 +59,8 @@ async fn absence_waits_where_the_newest_object_is_gone() {
     let tap = rig.imports.tap().await;
     assert_eq!(tap.from, None);
     tap.list_at(2000, []);
+    let tap = rig.imports.tap().await;
+    tap.list_at(2001, []);
     tap.watch_started();
     rig.until(|world| texts(&world.imports).is_empty()).await;
     assert!(!settled_after(&rig, ALMOST).await);

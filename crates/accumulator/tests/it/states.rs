@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use fleet_accumulator::{Config, WatchError, WatchItem};
+use fleet_accumulator::{Config, Newest, WatchError, WatchItem};
 use tokio::time::{Instant, timeout};
 
 use crate::support::{
@@ -489,6 +489,61 @@ async fn all_is_listed_again_although_watches_end_in_between() {
     tap.watch_started();
     assert_eq!(rig.things.tap().await.from, None);
     assert!(began.elapsed() <= every);
+}
+
+/// It is no more than a precaution: an API server that sheds lists, or forgets the first page before the last one was asked for,
+/// stops no watch.
+#[tokio::test(start_paused = true)]
+async fn a_watch_goes_on_where_the_list_of_all_fails() {
+    let every = Duration::from_mins(10);
+    for code in [Some(410), Some(429), Some(503), None] {
+        let mut rig = Rig::with(&Config { relist_every: every, ..Config::default() });
+        let tap = rig.things.tap().await;
+        tap.list([thing("a", "1", 5, "x"), thing("b", "2", 6, "x")]);
+        tap.watch_started();
+        tokio::time::sleep(every / 2).await;
+        assert!(tap.is_read());
+        let tap = rig.things.tap().await;
+        assert_eq!(tap.from, None);
+        // What has changed last may be gone: the watch that goes on has not shown that yet.
+        let newest = Newest { version: "2000".into(), object: None, is_another: false };
+        *rig.things.newest.lock() = Some(newest);
+        let began = Instant::now();
+        tap.requested();
+        let silent = match code {
+            Some(code) => {
+                tap.list_started();
+                tap.listed(thing("a", "1", 7, "listed"));
+                tap.fail(WatchError::List(refusal(code)));
+                None
+            }
+            None => Some(tap),
+        };
+        let tap = rig.things.tap().await;
+        assert_eq!(tap.from, Some(LIST_VERSION.into()), "{code:?}");
+        assert!(silent.is_none_or(|tap| !tap.is_read()));
+        let patience = Duration::from_secs(if code.is_some() { 0 } else { 30 });
+        assert_eq!(began.elapsed(), patience, "{code:?}");
+        assert_ne!(state(&rig.accumulator.snapshot(), World::things()), "stale");
+        tap.watch_started();
+        tap.apply(thing("a", "1", 7, "watched"));
+        let world = rig.until(|world| record(&world.things, "a").text == "watched").await;
+        assert_eq!((world.things.len(), state(&world, World::things())), (2, "live"));
+    }
+}
+
+/// What it has come to is another server's.
+#[tokio::test(start_paused = true)]
+async fn no_watch_goes_on_where_another_server_has_answered_the_list() {
+    let every = Duration::from_mins(10);
+    let mut rig = Rig::with(&Config { relist_every: every, ..Config::default() });
+    let tap = rig.things.tap().await;
+    tap.list([thing("a", "1", 5, "x")]);
+    tap.watch_started();
+    let tap = rig.things.tap().await;
+    tap.send(WatchItem::ServerChanged);
+    tap.fail(WatchError::List(refusal(503)));
+    assert_eq!(rig.things.tap().await.from, None);
 }
 
 /// A gateway may accept every watch and never deliver an event.

@@ -32,8 +32,9 @@ pub(crate) struct Thing {
 }
 
 impl Tracked for Thing {
+    // Of a definition, which can be removed.
     const KIND: ResourceKind = ResourceKind {
-        group: "",
+        group: "example.org",
         version: "v1",
         kind: "ConfigMap",
         plural: "configmaps",

@@ -58,11 +58,13 @@ impl Tracked for ClusterReport {
             return Err(format!("spec.clusterUid is longer than {max} characters"));
         }
         let status = wire.status.unwrap_or_default();
-        let published = spec.published_to.filter(|hub| hub.len() <= PUBLISHED_TO.accepted);
+        // The hub bounds it, too, but a hub is trusted with no more than that: members note it in their own clusters.
+        let is_incarnation = |hub: &String| hub.len() <= PUBLISHED_TO.accepted;
+        let published = spec.published_to.filter(is_incarnation);
         Ok(Self {
             cluster_uid: spec.cluster_uid.into(),
             published_to: published.map(Into::into),
-            incarnation: status.incarnation.map(Into::into),
+            incarnation: status.incarnation.filter(is_incarnation).map(Into::into),
             clusterset_id: status.clusterset_id.map(Into::into),
             conditions: status.conditions,
             created: wire.metadata.creation_timestamp.map(|time| time.0),
@@ -79,5 +81,32 @@ impl Tracked for ClusterReport {
     /// By the cluster that it names, so that one cluster under two names is found.
     fn index(&self, _: &ObjectName) -> Vec<Uid> {
         vec![self.cluster_uid.clone()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize as _;
+    use serde_json::json;
+
+    use super::*;
+
+    /// It goes on into the Lease of the member's own agents, and a hub can store anything.
+    #[test]
+    fn an_incarnation_has_its_length() {
+        let max = PUBLISHED_TO.accepted;
+        for (length, is_kept) in [(max, true), (max + 1, false), (300_000, false)] {
+            let incarnation = "x".repeat(length);
+            let object = json!({
+                "apiVersion": "multicluster.networking.fleet.azure.com/v1alpha1", "kind": "ClusterReport",
+                "metadata": { "name": "east", "namespace": "fleet-member-east" },
+                "spec": { "clusterUid": "uid", "publishedTo": incarnation },
+                "status": { "incarnation": incarnation },
+            });
+            let report = ClusterReport::project(ClusterReportWire::deserialize(object).unwrap());
+            let report = report.unwrap();
+            assert_eq!(report.incarnation.is_some(), is_kept, "{length}");
+            assert_eq!(report.published_to.is_some(), is_kept, "{length}");
+        }
     }
 }

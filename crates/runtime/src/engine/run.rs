@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fleet_accumulator::{Accumulator, Snapshot as _};
-use fleet_plan::{Controller, Event, Measured, Plan, Step};
+use fleet_accumulator::Accumulator;
+use fleet_plan::{Controller, Event, Measured, Patience, Plan, Step};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
@@ -30,6 +30,7 @@ pub(super) struct Shared<R: Controller> {
     pub(super) metrics: Arc<ControllerMetrics>,
     pub(super) recorder: SharedRecorder<R>,
     pub(super) tracer: Option<Tracer>,
+    pub(super) patience: Patience,
     /// Ends this term.
     pub(super) cancel: CancellationToken,
 }
@@ -58,14 +59,13 @@ impl<R: Controller> Shared<R> {
         })
     }
 
-    /// The plan without deletions while an API server that the controller reads has gone back in time: what its older
-    /// state lacks is about to be written again.
+    /// The plan without the deletions that have to wait.
     pub(super) fn held(
         &self,
         mut plan: Plan<R::Measurement>,
         snapshot: &R::Snapshot,
     ) -> Plan<R::Measurement> {
-        if snapshot.is_settling(self.controller.reads()) && plan.hold_deletions() > 0 {
+        if self.patience.hold(&mut plan, snapshot) {
             self.metrics.failed("held");
             plan.wake_within(HELD);
         }

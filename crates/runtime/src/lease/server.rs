@@ -12,6 +12,9 @@ use kube::api::{Api, PostParams};
 
 use super::elector::{Found, Object};
 
+/// Bytes of annotations that a Lease carries at most: with more than 256 KiB the API server refuses it, and who leads could not renew.
+const MOST_NOTED: usize = 250_000;
+
 /// One Lease, as the election sees it.
 pub(super) struct LeaseServer {
     api: Api<Lease>,
@@ -84,7 +87,7 @@ impl LeaseServer {
         record: &Object,
         timeout: Duration,
     ) -> Result<Found, Failure> {
-        let annotations = (self.annotations)();
+        let annotations = fitting((self.annotations)());
         let lease = Lease {
             metadata: ObjectMeta {
                 name: Some(self.name.clone()),
@@ -102,6 +105,18 @@ impl LeaseServer {
         };
         Ok(found(written?))
     }
+}
+
+/// What a Lease can carry of these annotations: the small ones rather than the large.
+fn fitting(mut annotations: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let size = |(name, text): (&String, &String)| name.len() + text.len();
+    while annotations.iter().map(size).sum::<usize>() > MOST_NOTED {
+        let Some(largest) = annotations.iter().max_by_key(|it| size(*it)) else { break };
+        let (largest, bytes) = (largest.0.clone(), size(largest));
+        tracing::warn!(annotation = largest, bytes, "A Lease cannot carry what is to be noted");
+        annotations.remove(&largest);
+    }
+    annotations
 }
 
 async fn answer<T>(
@@ -150,5 +165,22 @@ fn spec(record: &Object) -> LeaseSpec {
         renew_time: micro(record.renewed),
         lease_transitions: Some(record.transitions),
         ..LeaseSpec::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_carries_what_fits() {
+        let noted = |sizes: &[(&str, usize)]| -> BTreeMap<String, String> {
+            sizes.iter().map(|(name, size)| ((*name).to_owned(), "x".repeat(*size))).collect()
+        };
+        let small = noted(&[("drains", 100_000), ("followed", 80)]);
+        assert_eq!(fitting(small.clone()), small);
+        let hostile = noted(&[("drains", 100_000), ("followed", 300_000), ("reached", 160_000)]);
+        assert_eq!(fitting(hostile), noted(&[("drains", 100_000)]));
+        assert_eq!(fitting(noted(&[("drains", MOST_NOTED)])), BTreeMap::new());
     }
 }

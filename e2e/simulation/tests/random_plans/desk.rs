@@ -4,9 +4,9 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fleet_accumulator::{ClusterId, Expectation, Snapshot, SourceSet};
+use fleet_accumulator::{ClusterId, Expectation, SourceSet};
 use fleet_api::{ObjectName, ResourceKind};
-use fleet_plan::{Affected, AffectedKey, Controller, Debounced, Plan, Step};
+use fleet_plan::{Affected, AffectedKey, Controller, Debounced, Patience, Plan, Step};
 use jiff::Timestamp;
 
 /// How soon a plan with deletions that are held is computed again.
@@ -226,7 +226,7 @@ impl<C: Controller> Planning<C::Snapshot> for Desk<C> {
         let key = self.due_keys(now).nth(at)?.clone();
         self.queue.remove(&key);
         let mut plan = self.controller.plan(&key, snapshot, wall);
-        if snapshot.is_settling(self.controller.reads()) && plan.hold_deletions() > 0 {
+        if Patience::of(&self.controller).hold(&mut plan, snapshot) {
             plan.wake_within(HELD);
         }
         let Plan { mut steps, debounced, wake_after, measurements, .. } = plan;

@@ -57,6 +57,11 @@ impl Controller for CutOffController {
         self.required().with(MemberSnapshot::pod_imports())
     }
 
+    /// A Pod is there that is to end.
+    fn deletes_for_absence(&self) -> bool {
+        false
+    }
+
     fn affected_keys(
         &self,
         old: &MemberSnapshot,
