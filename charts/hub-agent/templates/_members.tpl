@@ -27,18 +27,19 @@ nothing that members are about to write. Without a cluster, as in `helm template
 {{- end -}}
 
 {{/*
-Whether a member has a Secret with a token that never expires: "true", or nothing. One that is there stays unless the value
-is bound, since a member uses it. Without a cluster, as in `helm template`, it is not known whether there is one.
+Whether a member has a Secret with a token that never expires: "true", or nothing. One of this release that is there stays unless the
+value is bound, since a member uses it; one of another maker, such as fleetctl, stays anyway. Without a cluster, as in
+`helm template`, it is not known whether there is one.
 */}}
 {{- define "hub-agent.longLivedToken" -}}
 {{- $root := index . 0 }}
 {{- $tokens := $root.Values.memberTokens | default "" }}
-{{- if eq $tokens "long-lived" }}true
-{{- else if not $tokens }}
-{{- if lookup "v1" "Secret" (printf "fleet-member-%s" (index . 1)) "member-agent-token" }}true
-{{- else if not (lookup "v1" "Namespace" "" "kube-system") }}
+{{- $found := lookup "v1" "Secret" (printf "fleet-member-%s" (index . 1)) "member-agent-token" }}
+{{- if $found }}
+{{- if and (ne $tokens "bound") (eq (include "common.ownerOf" $found) (include "common.owner" $root)) }}true{{ end }}
+{{- else if eq $tokens "long-lived" }}true
+{{- else if not (or $tokens (lookup "v1" "Namespace" "" "kube-system")) }}
 {{- fail "memberTokens is not set, and without access to the cluster it is not known which members use a token that never expires: set it to long-lived if this chart has created their tokens before, otherwise to bound" }}
-{{- end }}
 {{- end }}
 {{- end -}}
 

@@ -212,6 +212,10 @@ secret:
   secretName: {{ .Values.secret.name }}
   # For the group of the Pod.
   defaultMode: 0440
+  {{- if eq $file "token" }}
+  # Without, the agent looks after this cluster all the same.
+  optional: true
+  {{- end }}
   items:
   - {key: {{ .Values.secret.key | default $file }}, path: {{ $file }}}
 {{- end }}

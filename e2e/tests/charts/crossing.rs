@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::admission::is_admitted;
 use crate::fleet::{DEADLINE, Fleet};
-use crate::{definitions, life, mended, replicas, rotation, with};
+use crate::{definitions, edited, life, mended, replicas, rotation, with};
 
 pub(crate) const SHOP: &str = "shop";
 pub(crate) const WEB: &str = "web";
@@ -36,6 +36,7 @@ async fn story(fleet: &Fleet) -> Result<()> {
     rotation::a_token_is_replaced(fleet, &agents.east, &web).await?;
     rotation::an_agent_renews_its_token(fleet, agents.west.as_ref(), &web).await?;
     life::upgrade_and_rollback(fleet).await?;
+    edited::what_others_make_stays(fleet).await?;
     definitions::are_upgraded_with_the_chart(fleet).await?;
     definitions::are_shared_by_two_charts(fleet).await?;
     definitions::are_taken_over_on_demand(fleet).await?;

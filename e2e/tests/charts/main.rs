@@ -9,6 +9,8 @@
 mod admission;
 mod crossing;
 mod definitions;
+mod desk;
+mod edited;
 mod fleet;
 mod golden;
 mod lease;
@@ -20,6 +22,7 @@ mod options;
 mod pinned;
 mod quotas;
 mod reach;
+mod rebuilt;
 mod refusals;
 mod reinstalled;
 mod replicas;

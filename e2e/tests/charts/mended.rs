@@ -1,22 +1,16 @@
 //! `fleetctl doctor --fix-plan` in a fleet that the charts have made: what is broken all at once, as it breaks in reality, is mended by
-//! the script that it prints, with the Helm of each cluster.
+//! the script that it prints, with the Helm of each cluster. The kubeconfig has another fleet, too, which has the usual names.
 
 use std::collections::BTreeSet;
-use std::fs::Permissions;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use fleet_api::{ResourceKind, kinds};
 use fleet_runtime::clock::Clock;
-use fleet_testbed::agents::find_program;
 use fleet_testbed::apply::apply;
-use fleet_testbed::binaries;
-use fleet_testbed::cluster::{Cluster, merged_kubeconfig};
-use fleet_testbed::crds;
+use fleet_testbed::cluster::Cluster;
 use fleet_testbed::exchange::{export, unexport, wait_imported};
-use fleet_testbed::go_module::KUBECTL;
 use fleet_testbed::helm::Release;
 use fleet_testbed::join::namespace;
 use fleet_testbed::objects::{api, find, remove};
@@ -25,10 +19,10 @@ use fleet_testbed::wait::{wait_for, wait_until};
 use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use kube::api::ListParams;
 use serde_json::{Value, json};
-use tokio::process::Command;
 
 use crate::crossing::{SHOP, WEB};
 use crate::definitions::copy;
+use crate::desk::{Desk, FLEET};
 use crate::fleet::{DEADLINE, Fleet};
 
 const RBAC: ResourceKind = ResourceKind {
@@ -101,8 +95,13 @@ pub(crate) async fn what_is_broken(fleet: &Fleet, web: &ManualService) -> Result
         let is_mended = line["command"].is_string() != BY_HAND.contains(&check);
         ensure!(!is_broken || is_mended, "a command, where nothing is to be decided: {line:#}");
     }
-    desk.run("fleetctl doctor --fix-plan > plan.sh || [ $? = 1 ]; sh plan.sh").await?;
-    desk.run("fleetctl join west --print nothing").await?;
+    let planned =
+        format!("fleetctl doctor {FLEET} --fix-plan > plan.sh || [ $? = 1 ]; cat plan.sh");
+    let plan = desk.run(&planned).await?;
+    let token = "\nfleetctl join east --secret --print nothing --hub-context prod-hub --member east=prod-east\n";
+    ensure!(plan.contains(token), "{plan}");
+    desk.run("sh plan.sh").await?;
+    desk.run("fleetctl join west --print nothing --hub-context prod-hub").await?;
     remove(fleet.west(), kinds::NODE, ("", GHOST)).await?;
     wait_until("the doctor is silent", DEADLINE, async || {
         let found = desk.examine().await?;
@@ -114,7 +113,7 @@ pub(crate) async fn what_is_broken(fleet: &Fleet, web: &ManualService) -> Result
         Ok(true)
     })
     .await?;
-    let plan = desk.run("fleetctl doctor --fix-plan").await?;
+    let plan = desk.run(&format!("fleetctl doctor {FLEET} --fix-plan")).await?;
     ensure!(plan.contains("# No command mends anything."), "{plan}");
     works(fleet, web).await?;
     eprintln!("a dozen things are broken and mended in {:.1?}", began.elapsed());
@@ -226,62 +225,4 @@ async fn works(fleet: &Fleet, web: &ManualService) -> Result<()> {
         Ok(find(hub, kinds::INTERNAL_SERVICE_EXPORT, place).await?.is_none())
     })
     .await
-}
-
-/// For all commands of a plan together: several upgrades by Helm, each of which waits for its agents.
-const PLAN_DEADLINE: Duration = Duration::from_mins(6);
-
-/// Where an administrator sits: a checkout, and the programs that the plan names.
-struct Desk {
-    folder: PathBuf,
-    programs: PathBuf,
-}
-
-impl Desk {
-    async fn new(fleet: &Fleet) -> Result<Self> {
-        let run = fleet.bare().run();
-        let (folder, programs) = (run.folder("desk")?, run.folder("desk-programs")?);
-        let kubectl = tokio::task::spawn_blocking(|| binaries::own(&KUBECTL)).await??;
-        symlink(kubectl, programs.join("kubectl"))?;
-        symlink(find_program("fleetctl")?, programs.join("fleetctl"))?;
-        let [east, others] = fleet.helms().map(|helm| helm.program().display().to_string());
-        let helm = format!(
-            "#!/bin/sh\ncase \" $* \" in *' --kube-context east '*) exec '{east}' \"$@\";; *) exec '{others}' \"$@\";; esac\n"
-        );
-        std::fs::write(programs.join("helm"), helm)?;
-        std::fs::set_permissions(programs.join("helm"), Permissions::from_mode(0o755))?;
-        symlink(crds::charts(), folder.join("charts"))?;
-        let clusters: Vec<_> =
-            fleet.bare().clusters().iter().map(|cluster| (cluster, cluster.name())).collect();
-        let kubeconfig = serde_saphyr::to_string(&merged_kubeconfig(&clusters)?)?;
-        std::fs::write(programs.join("kubeconfig"), kubeconfig)?;
-        Ok(Self { folder, programs })
-    }
-
-    async fn examine(&self) -> Result<Value> {
-        let said = self.run("fleetctl doctor -o json || [ $? = 1 ]").await?;
-        serde_json::from_str(&said).with_context(|| said)
-    }
-
-    /// Runs commands of which none may fail; what they print.
-    async fn run(&self, commands: &str) -> Result<String> {
-        let path = std::env::var_os("PATH").context("PATH")?;
-        let path = std::env::split_paths(&path);
-        let path = std::env::join_paths(std::iter::once(self.programs.clone()).chain(path))?;
-        let home: &Path = &self.folder;
-        let ran = Command::new("sh")
-            .args(["-euc", commands])
-            .current_dir(home)
-            .env_clear()
-            .env("PATH", path)
-            .env("HOME", home)
-            .env("KUBECONFIG", self.programs.join("kubeconfig"))
-            .kill_on_drop(true)
-            .output();
-        let ran = tokio::time::timeout(PLAN_DEADLINE, ran).await.context("it does not end")??;
-        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-        let (said, error) = (text(&ran.stdout), text(&ran.stderr));
-        ensure!(ran.status.success(), "{commands}\n{said}{error}");
-        Ok(said)
-    }
 }
