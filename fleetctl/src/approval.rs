@@ -32,11 +32,13 @@ use crate::access::{Access, Contexts};
 use crate::args::{Cli, JoinArgs};
 use crate::credentials::Credentials;
 use crate::handover::show;
-use crate::member_objects::{check_name, rights};
+use crate::manifests::delete_manifest;
+use crate::member_objects::{check_name, rights, title};
 use crate::objects::{apply, delete};
 use crate::output::{print, report};
 use crate::place::{check_hub, keep, make_namespace, place};
 use crate::{token, yaml};
+use request::Checked;
 
 /// Secret of the member with the key of its request.
 const KEY_SECRET: &str = "fleet-join-request";
@@ -98,7 +100,8 @@ pub(crate) async fn request(cli: &Cli, args: &JoinArgs) -> Result<ExitCode> {
 pub(crate) async fn approve(cli: &Cli, args: &JoinArgs, file: &Path) -> Result<ExitCode> {
     check_name(&args.name)?;
     let object: Value = read(file)?;
-    let pem = request::check(&args.name, &object).with_context(|| file.display().to_string())?;
+    let checked = request::check(&args.name, &object);
+    let Checked { pem, user } = checked.with_context(|| file.display().to_string())?;
     report(&format!("The request has the fingerprint {}", request::fingerprint(&pem)?));
     let contexts = cli.access.contexts()?;
     let hub = contexts.connect(&contexts.hub).await?;
@@ -108,7 +111,7 @@ pub(crate) async fn approve(cli: &Cli, args: &JoinArgs, file: &Path) -> Result<E
         report("Nothing was changed (--dry-run).");
         return Ok(ExitCode::SUCCESS);
     }
-    for object in rights_to_finish(&args.name) {
+    for object in rights_to_finish(&args.name, &user) {
         apply(&hub.write, &object, false).await?;
     }
     let certificate = sign(&hub.write, &args.name, &pem).await?;
@@ -200,7 +203,7 @@ async fn store_key(own: &Client, args: &JoinArgs) -> Result<KeyPair> {
 }
 
 /// Who holds the certificate may request tokens of the member's account, and nothing else.
-fn rights_to_finish(member: &str) -> [Value; 2] {
+fn rights_to_finish(member: &str, user: &str) -> [Value; 2] {
     let (group, namespace) = ("rbac.authorization.k8s.io", names::member_namespace(member));
     let metadata = json!({ "name": ROLE, "namespace": namespace });
     let version = format!("{group}/v1");
@@ -215,9 +218,22 @@ fn rights_to_finish(member: &str) -> [Value; 2] {
         json!({
             "apiVersion": version, "kind": "RoleBinding", "metadata": metadata,
             "roleRef": { "apiGroup": group, "kind": "Role", "name": ROLE },
-            "subjects": [{ "kind": "User", "apiGroup": group, "name": request::user(member) }],
+            "subjects": [{ "kind": "User", "apiGroup": group, "name": user }],
         }),
     ]
+}
+
+/// Takes the rights from the holder of a certificate: it is valid for a day, and the account may be another by then.
+///
+/// # Errors
+/// If the hub does not answer.
+pub(crate) async fn revoke(hub: &Client, member: &str) -> Result<()> {
+    for object in rights_to_finish(member, "").iter().rev() {
+        if delete_manifest(hub, object).await? {
+            report(&format!("Deleted {}", title(object)));
+        }
+    }
+    Ok(())
 }
 
 /// Lets the hub sign a request; the certificate, PEM. Nothing of it stays.

@@ -152,8 +152,8 @@ pub enum Command {
     ///
     /// Reads all clusters with your own rights and lets the agents' own plans run on copies of their objects in memory, until nothing
     /// is left to write. Prints how many objects would change in each cluster (`-o wide`: which), the endpoints and shares of each
-    /// Service in each importer before and after, and Services that would be left without endpoints: exits 1 if there is any, or
-    /// if something was not read, so that it can guard a pipeline; exits 2 if that is on the hub. `-o json` has everything. Settings of agents that no object shows are taken for the defaults.
+    /// Service in each importer before and after, and Services that would be left without endpoints: exits 1 if there is any,
+    /// if something was not read, or if `fleetctl drain` would refuse, so that it can guard a pipeline; exits 2 if that is on the hub. `-o json` has everything. Settings of agents that no object shows are taken for the defaults.
     #[command(subcommand)]
     WhatIf(WhatIfCommand),
     /// Record the state of the fleet into a file, for fleetctl map --replay

@@ -5,13 +5,16 @@
 
 mod judge;
 mod place;
+mod rejoin;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use anyhow::{Result, anyhow};
+use fleet_accumulator::one_line;
 use fleet_runtime::clients::ClientSet;
 use fleet_runtime::clock::Clock;
-use fleet_runtime::credential::{Account, Claims, Clocks};
+use fleet_runtime::credential::{Account, Claims, Clocks, SecretKey};
 use futures::future::join_all;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
@@ -24,7 +27,8 @@ use kube::{Api, Client};
 
 pub use judge::CredentialStatus;
 use judge::Evidence;
-use place::Place;
+pub(crate) use place::Place;
+pub(crate) use rejoin::{join, join_with_secret};
 
 /// Label of the Deployments of the chart, and its value.
 pub(crate) const PROGRAM: &str = "app.kubernetes.io/name=member-agent";
@@ -37,22 +41,41 @@ pub(crate) async fn read<'a>(
 ) -> BTreeMap<String, CredentialStatus> {
     let read = members.map(async |(name, own)| {
         let status = tokio::time::timeout(patience, of_member(hub, name, &own.watch)).await;
-        (name.clone(), status.unwrap_or_else(|_| CredentialStatus::late()))
+        (name.clone(), status.map_or_else(|_| CredentialStatus::late(), |(status, _)| status))
     });
     join_all(read).await.into_iter().collect()
 }
 
-/// The credential of one member, whose cluster is read with this client.
-pub(crate) async fn of_member(hub: &ClientSet, name: &str, own: &Client) -> CredentialStatus {
-    let evidence = evidence(hub, own).await;
-    judge::judge(name, &evidence, Clocks::of(&hub.credential, &Clock::system()))
+/// The credential of one member, whose cluster is read with this client, and the Secret that its agent has the token from, if that is
+/// known.
+pub(crate) async fn of_member(
+    hub: &ClientSet,
+    name: &str,
+    own: &Client,
+) -> (CredentialStatus, Option<SecretKey>) {
+    let found = place_of(own).await.ok();
+    let place = found.clone().unwrap_or_else(|| Place::of(None));
+    let evidence = evidence(hub, own, place).await;
+    let status = judge::judge(name, &evidence, Clocks::of(&hub.credential, &Clock::system()));
+    (status, found.and_then(Place::secret))
 }
 
-async fn evidence(hub: &ClientSet, own: &Client) -> Evidence {
+/// Where the agent of a member has its credential from, by the Deployment of the chart in its cluster.
+///
+/// # Errors
+/// If the Deployments cannot be listed.
+pub(crate) async fn place_of(own: &Client) -> Result<Place> {
     let deployments: Api<Deployment> = Api::all(own.clone());
-    let deployments = deployments.list(&ListParams::default().labels(PROGRAM)).await;
-    let place = Place::of(deployments.ok().and_then(|list| list.items.into_iter().next()).as_ref());
-    let Place::Secret { key, renews } = &place else { return Evidence::Elsewhere(place) };
+    let found = deployments.list(&ListParams::default().labels(PROGRAM)).await;
+    let found = found.map_err(|error| anyhow!("list Deployments: {}", one_line(&error)))?;
+    Ok(Place::of(found.items.first()))
+}
+
+async fn evidence(hub: &ClientSet, own: &Client, place: Place) -> Evidence {
+    let (key, renews) = match place {
+        Place::Secret { key, renews } => (key, renews),
+        elsewhere => return Evidence::Elsewhere(elsewhere),
+    };
     let secrets: Api<Secret> = Api::namespaced(own.clone(), &key.namespace);
     let token = secrets.get(&key.name).await.ok().and_then(|secret| secret.data);
     let token = token.and_then(|mut data| String::from_utf8(data.remove(&key.key)?.0).ok());
@@ -62,12 +85,7 @@ async fn evidence(hub: &ClientSet, own: &Client) -> Evidence {
         Some(account) => may_renew(&hub.watch, account).await,
         None => None,
     };
-    Evidence::Token {
-        claims,
-        renews: *renews,
-        is_accepted: accepts(&hub.watch, token).await,
-        may_renew,
-    }
+    Evidence::Token { claims, renews, is_accepted: accepts(&hub.watch, token).await, may_renew }
 }
 
 /// Whether the hub accepts a token; `None` if the user may not ask.

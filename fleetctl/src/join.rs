@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use fleet_runtime::clients::{ClientSet, certificates_to_pem};
-use kube::Client;
 
 use crate::access::Contexts;
+use crate::approval;
 use crate::args::{Cli, JoinArgs, Print};
 use crate::credentials::Credentials;
 use crate::handover::show;
@@ -22,6 +22,8 @@ pub(crate) async fn run(cli: &Cli, args: &JoinArgs) -> Result<ExitCode> {
     let contexts = cli.access.contexts()?;
     let hub = contexts.connect(&contexts.hub).await?;
     let client = &hub.write;
+    // Before anything is written on the hub.
+    let own = if args.secret { Some(own(&contexts, args)?) } else { None };
     check_hub(client, &args.name).await?;
     let identity = place(client, args).await?;
     let needs_none =
@@ -35,11 +37,13 @@ pub(crate) async fn run(cli: &Cli, args: &JoinArgs) -> Result<ExitCode> {
         report("Nothing was changed (--dry-run).");
         return Ok(ExitCode::SUCCESS);
     }
+    // Who holds the certificate of an earlier request could have tokens of this account.
+    approval::revoke(client, &args.name).await?;
     let Some(account) = account else { return Ok(ExitCode::SUCCESS) };
     let token = token::make(client, &account, args).await?;
     let credentials = credentials(&contexts, &hub, args, token).await?;
-    if args.secret {
-        place::keep(&own(&contexts, args).await?, &credentials).await?;
+    if let Some(own) = own {
+        place::keep(&contexts.connect(own).await?.write, &credentials).await?;
     }
     show(args, &credentials, args.secret)?;
     Ok(ExitCode::SUCCESS)
@@ -64,11 +68,9 @@ async fn credentials(
     })
 }
 
-/// The member's own cluster.
-async fn own(contexts: &Contexts, args: &JoinArgs) -> Result<Client> {
+/// The context of the member's own cluster.
+fn own<'a>(contexts: &'a Contexts, args: &JoinArgs) -> Result<&'a str> {
     let name = &args.name;
     let context = contexts.of_member(name);
-    let context =
-        context.with_context(|| format!("no context for {name}: use --member {name}=CONTEXT"))?;
-    Ok(contexts.connect(context).await?.write)
+    context.with_context(|| format!("no context for {name}: use --member {name}=CONTEXT"))
 }

@@ -23,7 +23,7 @@ use crate::manifests::delete_manifest;
 use crate::member_objects::{MANAGED_BY, check_name, quota, rights, title};
 use crate::objects::{api, delete, find};
 use crate::output::{NO, report};
-use crate::{member_policy, parts, traffic};
+use crate::{approval, member_policy, parts, traffic};
 
 /// Pause between two reads.
 const LOOK: Duration = Duration::from_millis(200);
@@ -299,6 +299,7 @@ impl Leaving<'_> {
         }
         self.delete_object(&quota(self.name)?).await?;
         parts::revoke(self.client, self.name).await?;
+        approval::revoke(self.client, self.name).await?;
         // Another cluster may have the name from now on.
         delete(self.client, kinds::CLUSTER_REPORT, Some(&self.namespace), self.name).await?;
         let ours = self.is_ours().await?;

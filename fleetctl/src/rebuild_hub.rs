@@ -2,6 +2,9 @@
 //! but for what administrators have decided on the hub, which is printed while the hub still answers.
 
 mod drains;
+mod joins;
+mod member;
+mod namespaces;
 mod script;
 
 use std::collections::BTreeSet;
@@ -18,10 +21,12 @@ use serde_json::{Value, json};
 
 use crate::access::Contexts;
 use crate::args::{Cli, RebuildHubArgs};
+use crate::credential;
 use crate::leave_local::LEASE;
 use crate::member_objects::check_name;
 use crate::objects::{find, list_all};
 use crate::output::{NO, print, report};
+use member::{Maker, Member};
 use script::Found;
 
 /// What users have in members whose Services cross.
@@ -72,7 +77,9 @@ async fn read_hub(hub: &Client, found: &mut Found) {
         let policy = find(hub, kinds::CONFIG_MAP, Some(&name), MemberPolicy::NAME).await;
         let policy =
             found.unless_unread(policy.map(|policy| policy.map(|it| policy_of(&name, &it))));
-        found.members.insert(member.to_owned(), policy);
+        let maker = Maker::of(namespace.labels());
+        let known = Member { policy, maker, ..Member::default() };
+        found.members.insert(member.to_owned(), known);
     }
     for kind in DECIDED {
         let all = list_all(hub, kind).await;
@@ -115,7 +122,7 @@ fn has_lapsed(object: &DynamicObject) -> bool {
     *spec == "Confirmed" && status["lapsed"] == true
 }
 
-/// What a member has: the namespaces of what crosses, and the drains that it applies.
+/// What a member has: where its agent has its token from, the namespaces of what crosses, and the drains that it applies.
 async fn read_member(
     contexts: &Contexts,
     args: &RebuildHubArgs,
@@ -125,7 +132,12 @@ async fn read_member(
     let Some(context) = contexts.of_member(name) else {
         bail!("the kubeconfig has no context for it")
     };
+    found.members.entry(name.to_owned()).or_default().context = Some(context.to_owned());
     let client = contexts.connect(context).await?.write;
+    match credential::place_of(&client).await {
+        Ok(place) => found.members.entry(name.to_owned()).or_default().place = Some(place),
+        Err(error) => found.unread.push(format!("member {name}: {error:#}")),
+    }
     for kind in USERS {
         let objects = list_all(&client, kind).await?;
         let crossing = objects.iter().filter(|object| {

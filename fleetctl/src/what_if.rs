@@ -4,8 +4,8 @@
 //!   They make the same plans as the agents of the clusters, by the same functions: `agents`, `worker`, `seen`.
 //! - `decisions`: what the hub agent decides about drains and silence, by a clock that is moved by hand.
 //! - `compare`: which objects differ afterwards; `traffic`: which endpoints importers use; `foresee`: both,
-//!   for the fleet with and without the action; `answer`: the result.
-//! - `run`: the command.
+//!   for the fleet with and without the action; `time`: for how long agents work on both; `answer`: the result.
+//! - `run`: the command; `refused`: the answer where `fleetctl drain` would refuse.
 
 mod action;
 mod addresses;
@@ -17,10 +17,12 @@ mod decisions;
 mod documents;
 mod foresee;
 mod merged;
+pub(crate) mod refused;
 mod rehearsal;
 mod run;
 mod seen;
 mod text;
+mod time;
 mod traffic;
 mod worker;
 

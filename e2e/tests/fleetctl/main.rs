@@ -573,7 +573,7 @@ async fn two_people_join_a_member(
     let request = file("request", &said.out)?;
     let approve = ["--approve", request.as_str(), "--kubeconfig", &theirs];
     let said = tool.run(&[&["join", "east"][..], &approve].concat()).await?.exits(2)?;
-    said.tells(&["it is not for fleet-join:east"])?;
+    said.tells(&["it is not for east"])?;
     let said = tool.run(&[&["join", "west"][..], &approve].concat()).await?.succeeds()?;
     said.tells(&["The request has the fingerprint", "fleetctl join west --finish FILE"])?;
     let approval = file("approval", &said.out)?;

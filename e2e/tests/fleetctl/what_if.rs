@@ -31,6 +31,10 @@ const MEMBERS: usize = 3;
 const SEED: u64 = 19;
 /// Time in which a silent member is found, its guards included, and endpoints are where they belong.
 const PATIENCE: Duration = Duration::from_mins(5);
+/// The end of an export that is not there.
+const NO_EXPORT: &str = "is not exported by";
+/// A drain of what a member does not export.
+const NO_ENDPOINT: &str = "has no ready endpoint of";
 /// A file that is replaced each time.
 const FILE: &str = "policy.json";
 
@@ -209,6 +213,7 @@ impl<'a> Shop<'a> {
         Ok(Some(wanted.len()))
     }
 
+    /// What is foreseen; `None` if the action cannot be done, or is refused.
     async fn foreseen(&self, action: &Action) -> Result<Option<Value>> {
         let path = self.tool.folder().join(FILE);
         if let Some(document) = action.document() {
@@ -217,12 +222,27 @@ impl<'a> Shop<'a> {
         let arguments = action.arguments(&path.display().to_string());
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
         let command = [&["what-if", "-o", "json"][..], &arguments].concat();
-        let said = self.tool.run(&command).await?;
-        if let Some(0 | 1) = said.code {
-            return said.json().map(Some);
+        let printed = self.tool.run(&command).await?;
+        if printed.code == Some(2) {
+            if !matches!(action, Action::Drain { .. }) {
+                printed.tells(&[NO_EXPORT])?;
+                return Ok(None);
+            }
+            printed.tells(&[NO_ENDPOINT])?;
+            self.is_refused(&arguments, 2, NO_ENDPOINT).await?;
+            return Ok(None);
         }
-        // As the end of an export that is not there.
-        said.tells(&["is not exported by"])?;
-        Ok(None)
+        let answer = printed.json()?;
+        if let Some(sentence) = answer["refused"].as_str() {
+            printed.exits(1)?;
+            self.is_refused(&arguments, 1, sentence).await?;
+            return Ok(None);
+        }
+        Ok(Some(answer))
+    }
+
+    /// The command itself refuses what `what-if` has refused, in the same words and with the same exit code.
+    async fn is_refused(&self, arguments: &[&str], code: i32, words: &str) -> Result<()> {
+        self.tool.run(arguments).await?.exits(code)?.tells(&[words])
     }
 }

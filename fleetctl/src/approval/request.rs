@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
+use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PublicKeyData as _};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -16,9 +16,20 @@ const LIFETIME: i32 = 24 * 3600;
 const BEGIN: &str = "-----BEGIN CERTIFICATE REQUEST-----";
 const END: &str = "-----END CERTIFICATE REQUEST-----";
 
-/// The user that may request a member's token.
-pub(super) fn user(member: &str) -> String {
-    format!("{USER}{member}")
+/// A request that can be signed.
+#[derive(Debug)]
+pub struct Checked {
+    /// The request, PEM.
+    pub pem: String,
+    /// The user that may request the member's token.
+    pub user: String,
+}
+
+/// The user that may request a member's token with this public key (DER). By the key too, so that rights which are given for a later
+/// request are none for the certificate of an earlier one. Common names have 64 characters at most.
+fn user(member: &str, key: &[u8]) -> String {
+    let digest = Sha256::new().chain_update(member).chain_update([0]).chain_update(key).finalize();
+    format!("{USER}{}", hex(&digest[..16]).concat())
 }
 
 /// The name of a member's CertificateSigningRequest.
@@ -30,7 +41,8 @@ pub(super) fn name(member: &str) -> String {
 pub fn make(member: &str, key: &KeyPair) -> Result<String> {
     let mut params = CertificateParams::new(Vec::new())?;
     params.distinguished_name = DistinguishedName::new();
-    params.distinguished_name.push(DnType::CommonName, user(member));
+    let user = user(member, &key.subject_public_key_info());
+    params.distinguished_name.push(DnType::CommonName, user);
     Ok(params.serialize_request(key)?.pem()?)
 }
 
@@ -46,40 +58,60 @@ pub fn object(member: &str, pem: &str) -> Value {
     })
 }
 
-/// The request in an object that was handed over, PEM. Nothing else of it is used.
+/// The request in an object that was handed over. Nothing else of it is used.
 ///
 /// # Errors
 /// If it is not a request for this member's user and for nothing else: another user could be anybody on the hub.
-pub fn check(member: &str, object: &Value) -> Result<String> {
+pub fn check(member: &str, object: &Value) -> Result<Checked> {
     let encoded =
         object["spec"]["request"].as_str().context("this is no request of fleetctl join")?;
     let encoded: String = encoded.split_whitespace().collect();
     let pem = STANDARD.decode(encoded).context("its request is not base64")?;
     let pem = String::from_utf8(pem).context("its request is not PEM")?;
     let der = der(&pem)?;
-    if subject_of(&der).is_none_or(|rest| !rest.starts_with(&subject(&user(member)))) {
+    let Some(user) = subject_of(&der).and_then(|rest| its_user(member, rest)) else {
         bail!(
-            "it is not for {}, or for more than that: it was made for another member, or by another program",
-            user(member)
+            "it is not for {member}, or for more than that: it was made for another member, or by another program"
         );
-    }
+    };
     // As it was read: what stands around it in the text is left out.
     let lines = STANDARD.encode(der);
     let lines = lines.as_bytes().chunks(64).map(|line| String::from_utf8_lossy(line).into_owned());
-    Ok(format!("{BEGIN}\n{}\n{END}\n", lines.collect::<Vec<_>>().join("\n")))
+    let pem = format!("{BEGIN}\n{}\n{END}\n", lines.collect::<Vec<_>>().join("\n"));
+    Ok(Checked { pem, user })
 }
 
 /// What two people compare to be sure that they talk about the same request.
 pub(super) fn fingerprint(pem: &str) -> Result<String> {
-    let digest = Sha256::digest(der(pem)?);
-    let bytes: Vec<_> = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(bytes.join(":"))
+    Ok(hex(&Sha256::digest(der(pem)?)).join(":"))
+}
+
+fn hex(bytes: &[u8]) -> Vec<String> {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn der(pem: &str) -> Result<Vec<u8>> {
     let body = pem.trim().strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END));
     let body: String = body.context("its request is not PEM")?.split_whitespace().collect();
     STANDARD.decode(body).context("its request is not PEM")
+}
+
+/// The user of a member in what begins with the subject of a request, and goes on with its key; `None` if it is for another one.
+fn its_user(member: &str, der: &[u8]) -> Option<String> {
+    let key = element(der.get(element(der)?.len()..)?)?;
+    let user = user(member, key);
+    der.starts_with(&subject(&user)).then_some(user)
+}
+
+/// The first element of a text in DER, as a whole.
+fn element(der: &[u8]) -> Option<&[u8]> {
+    let content = sequence(der)?;
+    let length = match *der.get(1)? {
+        0x81 => usize::from(*der.get(2)?),
+        0x82 => usize::from(u16::from_be_bytes([*der.get(2)?, *der.get(3)?])),
+        short => usize::from(short),
+    };
+    der.get(..der.len() - content.len() + length)
 }
 
 /// What begins with the subject in a request: the part behind the headers of two sequences and the version.
@@ -104,7 +136,7 @@ fn subject(common_name: &str) -> Vec<u8> {
     const COMMON_NAME: [u8; 5] = [6, 3, 0x55, 4, 3];
     const UTF8: u8 = 0x0c;
     let wrap = |tag: u8, content: Vec<u8>| -> Vec<u8> {
-        // A member's name has at most 50 characters, so all lengths are below 128.
+        // A user's name has at most 64 characters, so all lengths are below 128.
         let length = u8::try_from(content.len()).unwrap_or(u8::MAX);
         [vec![tag, length], content].concat()
     };
@@ -116,19 +148,19 @@ fn subject(common_name: &str) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn of(name: &DistinguishedName) -> Value {
-        let key = KeyPair::generate().unwrap();
+    fn of(name: &DistinguishedName, key: &KeyPair) -> Value {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.distinguished_name = name.clone();
-        object("east", &params.serialize_request(&key).unwrap().pem().unwrap())
+        object("east", &params.serialize_request(key).unwrap().pem().unwrap())
     }
 
     #[test]
     fn a_request_is_checked_as_it_was_made() {
         for member in ["east", "a", &"x".repeat(50)] {
             let pem = make(member, &KeyPair::generate().unwrap()).unwrap();
-            let checked = check(member, &object(member, &pem)).unwrap();
+            let Checked { pem: checked, user } = check(member, &object(member, &pem)).unwrap();
             assert_eq!(fingerprint(&checked).unwrap(), fingerprint(&pem).unwrap());
+            assert!(user.starts_with(USER) && user.len() <= 64, "{user}");
             assert_eq!(fingerprint(&pem).unwrap().len(), 32 * 3 - 1);
         }
     }
@@ -136,24 +168,28 @@ mod tests {
     /// The certificate would make its holder that user.
     #[test]
     fn a_request_for_another_user_is_refused() {
-        let pem = make("west", &KeyPair::generate().unwrap()).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let pem = make("west", &key).unwrap();
         let error = check("east", &object("east", &pem)).unwrap_err().to_string();
-        assert!(error.contains("it is not for fleet-join:east"), "{error}");
-        let mut name = DistinguishedName::new();
-        name.push(DnType::CommonName, "system:kube-controller-manager");
-        assert!(check("east", &of(&name)).is_err());
-        let mut name = DistinguishedName::new();
-        name.push(DnType::CommonName, "fleet-join:east");
-        assert!(check("east", &of(&name)).is_ok());
-        name.push(DnType::OrganizationName, "system:masters");
-        assert!(check("east", &of(&name)).is_err(), "a group");
-        let mut name = DistinguishedName::new();
-        name.push(DnType::OrganizationName, "system:masters");
-        name.push(DnType::CommonName, "fleet-join:east");
-        assert!(check("east", &of(&name)).is_err(), "a group first");
-        name = DistinguishedName::new();
-        name.push(DnType::CommonName, "fleet-join:east-2");
-        assert!(check("east", &of(&name)).is_err(), "a longer name");
+        assert!(error.contains("it is not for east"), "{error}");
+        let named = |parts: &[(DnType, &str)]| {
+            let mut name = DistinguishedName::new();
+            for (part, text) in parts {
+                name.push(part.clone(), *text);
+            }
+            check("east", &of(&name, &key))
+        };
+        let east = user("east", &key.subject_public_key_info());
+        let (common, group) = (DnType::CommonName, (DnType::OrganizationName, "system:masters"));
+        assert_eq!(named(&[(common.clone(), &east)]).unwrap().user, east);
+        assert!(named(&[(common.clone(), "system:kube-controller-manager")]).is_err());
+        assert!(named(&[(common.clone(), "fleet-join:east")]).is_err(), "without a key");
+        assert!(named(&[(common.clone(), &east), group.clone()]).is_err(), "a group");
+        assert!(named(&[group, (common.clone(), &east)]).is_err(), "a group first");
+        assert!(named(&[(common.clone(), &format!("{east}0"))]).is_err(), "a longer name");
+        assert!(named(&[]).is_err(), "no name");
+        let other = user("east", &KeyPair::generate().unwrap().subject_public_key_info());
+        assert!(named(&[(common, &other)]).is_err(), "the user of another key");
     }
 
     #[test]

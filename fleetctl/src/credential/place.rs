@@ -6,7 +6,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Container, Volume};
 
 /// The Secret that `fleetctl join` writes by default.
-const SECRET: &str = "hub-kubeconfig-secret";
+pub(super) const SECRET: &str = "hub-kubeconfig-secret";
 /// The chart's volume with the credential.
 const VOLUME: &str = "hub";
 /// Variable with the Secret in which the agent renews its token.
@@ -14,7 +14,7 @@ const RENEWED_IN: &str = "HUB_TOKEN_SECRET";
 
 /// Where a credential comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// A token in a Secret, and whether the agent renews it there.
     Secret { key: SecretKey, renews: bool },
     /// A kubeconfig, which the agent does not change.
@@ -25,7 +25,7 @@ pub(super) enum Place {
 
 impl Place {
     /// The place that a Deployment names; without one, that of an agent which `fleetctl join` has made a Secret for.
-    pub(super) fn of(deployment: Option<&Deployment>) -> Self {
+    pub(crate) fn of(deployment: Option<&Deployment>) -> Self {
         let namespace = deployment.and_then(|it| it.metadata.namespace.as_deref());
         let namespace = namespace.unwrap_or(SYSTEM_NAMESPACE);
         let pod = deployment.and_then(|it| it.spec.as_ref()?.template.spec.as_ref());
@@ -39,6 +39,14 @@ impl Place {
             None => {
                 Self::Secret { key: key(namespace, SECRET, SecretKey::DEFAULT_KEY), renews: false }
             }
+        }
+    }
+
+    /// The Secret with the token, if it is one.
+    pub(super) fn secret(self) -> Option<SecretKey> {
+        match self {
+            Self::Secret { key, .. } => Some(key),
+            Self::Kubeconfig | Self::Projected => None,
         }
     }
 }
@@ -92,6 +100,8 @@ mod tests {
         let env = json!([{ "name": "HUB_TOKEN_SECRET", "value": "agents/other" }]);
         assert_eq!(place(&volume, &env), secret("agents/other/token", true));
         assert_eq!(Place::of(None), secret("fleet-system/hub-kubeconfig-secret", false));
+        let other: SecretKey = "agents/other".parse().unwrap();
+        assert_eq!(place(&volume, &env).secret(), Some(other));
     }
 
     #[test]
@@ -102,5 +112,8 @@ mod tests {
         assert_eq!(place(&kubeconfig, &json!([])), Place::Kubeconfig);
         let projected = json!({ "name": "hub", "projected": { "sources": [] } });
         assert_eq!(place(&projected, &json!([])), Place::Projected);
+        assert!(
+            [Place::Kubeconfig, Place::Projected].map(Place::secret).iter().all(Option::is_none)
+        );
     }
 }

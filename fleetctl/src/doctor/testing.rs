@@ -227,6 +227,16 @@ fn cluster() -> Cluster {
         on_hub: Ok(OnHub::default()),
         proxy: Ok(Some(Proxy { mode: Some("nftables".to_owned()), version: Some((1, 34)) })),
         pod_ranges: Ok(set(&["10.244.0.0/24", "10.244.1.0/24"])),
-        token: Ok(Token { state: "renewed".to_owned(), says: None, remaining: Some(80_000) }),
+        token: Ok(token()),
+    }
+}
+
+/// As the agent of `fleetctl join` and the chart has it.
+fn token() -> Token {
+    Token {
+        state: "renewed".to_owned(),
+        says: None,
+        remaining: Some(80_000),
+        secret: Some("fleet-system/hub-kubeconfig-secret".parse().unwrap()),
     }
 }

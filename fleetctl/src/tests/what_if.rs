@@ -8,8 +8,10 @@ use fleet_api::{ObjectName, kinds};
 use serde_json::json;
 
 use super::world::{World, home, web};
+use crate::output::Paint;
 use crate::recorded::{KindObjects, KindState};
-use crate::what_if::{Action, Answer, what_if};
+use crate::traffic::Refused;
+use crate::what_if::{Action, Answer, refused, what_if};
 use real::Agents;
 
 fn answer(world: &World, action: &Action) -> Answer {
@@ -89,7 +91,24 @@ fn a_lost_cluster_is_counted_as_lost() {
 fn a_silent_member_becomes_last_resort() {
     let mut world = two_exporters();
     world.direct_traffic();
-    let found = answer(&world, &Action::Lose("east".to_owned()));
+    becomes_last_resort(&world);
+}
+
+/// However late the verdict comes, the answer has it.
+#[test]
+fn a_member_is_found_silent_as_late_as_administrators_have_set() {
+    for seconds in [600, 3600] {
+        let mut world = two_exporters();
+        world.direct_traffic();
+        world.edit("hub", kinds::FLEET_TRAFFIC, &ObjectName::cluster("fleet"), |fleet| {
+            fleet["spec"]["silentAfterSeconds"] = json!(seconds);
+        });
+        becomes_last_resort(&world);
+    }
+}
+
+fn becomes_last_resort(world: &World) {
+    let found = answer(world, &Action::Lose("east".to_owned()));
     assert!(found.without_endpoints.is_empty(), "{found:?}");
     let [traffic] = &found.traffic[..] else { panic!("{found:?}") };
     assert_eq!(percents(&traffic.after), [("east", 0), ("north", 100)], "{found:#?}");
@@ -98,22 +117,84 @@ fn a_silent_member_becomes_last_resort() {
     assert!(found.changes.iter().any(|it| is_verdict(&it) && it.name == "east"));
 }
 
+fn drain_of_east(services: &[&str], force: bool) -> Action {
+    let services = services.iter().map(|name| ObjectName::new("shop", *name)).collect();
+    Action::Drain { member: "east".to_owned(), services, force }
+}
+
+/// East and north export web, and east alone exports db.
+fn alone_with_db() -> World {
+    let mut world = two_exporters();
+    random::serve(&mut world, "east", "db", 3, 1);
+    let db = ObjectName::new("shop", "db");
+    world.own("east").create(kinds::SERVICE_EXPORT, &db, json!({})).unwrap();
+    world.hub.advance(1);
+    world.settle();
+    world.direct_traffic();
+    world
+}
+
 #[test]
-fn a_drain_moves_shares_and_holds_back_what_nobody_else_serves() {
+fn a_drain_moves_shares() {
     let mut world = two_exporters();
     world.direct_traffic();
-    let drain = |force| Action::Drain { member: "east".to_owned(), services: vec![], force };
-    let found = answer(&world, &drain(false));
+    let found = answer(&world, &drain_of_east(&[], false));
     assert_eq!(percents(&found.traffic[0].after), [("east", 0), ("north", 100)], "{found:#?}");
+}
 
+/// `fleetctl drain` writes nothing then, so that there is no other fleet to show.
+#[test]
+fn a_drain_of_what_no_other_member_serves_is_refused() {
+    let world = alone_with_db();
+    let all: [&[&str]; 3] = [&[], &["db"], &["web", "db"]];
+    for services in all {
+        let action = drain_of_east(services, false);
+        let error = what_if(&world.objects(), &action).unwrap_err();
+        let refused = error.downcast_ref::<Refused>().unwrap();
+        let sentence = "Refused: these Services would have no ready endpoint. With --force they are drained all the same";
+        let line = "shop/db: 1 ready endpoints here, none of another member";
+        assert_eq!(refused::text(refused, Paint(false)), format!("{sentence}\n{line}\n"));
+        let data = json!({
+            "action": action.to_string(), "refused": sentence, "services": ["shop/db"],
+        });
+        assert_eq!(refused::data(&action, refused), data);
+        // As the map shows it.
+        assert_eq!(format!("{error:#}"), format!("{sentence}: {line}"));
+    }
+}
+
+#[test]
+fn what_others_serve_or_is_forced_is_drained() {
+    let world = alone_with_db();
+    for action in [drain_of_east(&["web"], false), drain_of_east(&[], true)] {
+        let found = answer(&world, &action);
+        let [traffic] = &found.traffic[..] else { panic!("{found:#?}") };
+        assert_eq!(traffic.service, "shop/web");
+        assert_eq!(percents(&traffic.after), [("east", 0), ("north", 100)], "{found:#?}");
+    }
+}
+
+/// It is last resort, and serves all the same, since nothing else does.
+#[test]
+fn what_is_drained_by_force_is_not_lost() {
     let mut world = World::shared();
     world.direct_traffic();
-    let found = answer(&world, &drain(false));
-    assert!(found.traffic.is_empty() && found.without_endpoints.is_empty(), "{found:#?}");
-    let found = answer(&world, &drain(true));
-    // It is last resort, and serves all the same, since nothing else does.
+    let found = answer(&world, &drain_of_east(&[], true));
     assert!(found.changes.iter().any(|it| it.cluster == "hub" && it.kind == "MemberTraffic"));
     assert!(found.without_endpoints.is_empty(), "{found:#?}");
+}
+
+/// Nothing would change, which is no reason to call it good.
+#[test]
+fn a_drain_of_a_mistyped_service_has_no_answer() {
+    let mut world = two_exporters();
+    world.direct_traffic();
+    let error = what_if(&world.objects(), &drain_of_east(&["wbe"], false)).unwrap_err();
+    assert!(!error.is::<Refused>(), "the exit code is that of a command that cannot run");
+    let missing = "east has no ready endpoint of shop/wbe; --force drains it all the same";
+    assert_eq!(error.to_string(), missing);
+    let found = answer(&world, &drain_of_east(&["wbe"], true));
+    assert!(found.traffic.is_empty(), "{found:#?}");
 }
 
 /// An agent that has started anew has noted what it publishes, and nothing applied yet.

@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use fleet_api::ObjectName;
 use fleet_api::traffic::{ALL_SERVICES, DrainRequest, MemberTrafficStatus};
 
 use super::args::{DrainArgs, UndrainArgs};
 use super::impact::{self, Impact};
+use super::permission::{check_exported, check_served};
 use super::progress::{self, Progress};
 use super::write;
 use crate::args::Cli;
@@ -29,24 +30,24 @@ pub(crate) async fn drain(cli: &Cli, args: &DrainArgs) -> Result<ExitCode> {
     check_name(&args.drained)?;
     let hub = WatchedHub::start(&cli.access).await?;
     let impacts = impact::of(&args.drained, &args.services, &hub.snapshot());
-    check_exported(args, &impacts)?;
+    if !args.force {
+        check_exported(&args.drained, &args.services, &impacts)?;
+    }
     if args.dry_run {
         for impact in &impacts {
             report(&impact.line());
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let alone: Vec<_> = impacts.iter().filter(|impact| impact.is_alone()).collect();
-    if !alone.is_empty() && !args.force {
-        report(
-            "Refused: these Services would have no ready endpoint. With --force they are drained all the same",
-        );
-        for impact in alone {
-            report(&impact.line());
+    if !args.force
+        && let Err(refused) = check_served(&impacts)
+    {
+        for line in refused.lines() {
+            report(&line);
         }
         return Ok(ExitCode::from(NO));
     }
-    if !alone.is_empty() && !args.remove {
+    if !args.remove && impacts.iter().any(Impact::is_alone) {
         report("Services that no other member serves are served by last resort endpoints");
     }
     let request = |service: String| DrainRequest {
@@ -158,22 +159,6 @@ async fn wait(
             Progress::Refused(_) => return Ok(ExitCode::from(NO)),
         }
     }
-}
-
-/// A name that is mistyped would be drained of nothing.
-fn check_exported(args: &DrainArgs, impacts: &[Impact]) -> Result<()> {
-    let is_exported =
-        |service: &&ObjectName| impacts.iter().any(|impact| impact.service == **service);
-    let missing = args.services.iter().find(|service| !is_exported(service));
-    if let Some(service) = missing.filter(|_| !args.force) {
-        bail!(
-            "{} has no ready endpoint of {}/{}; --force drains it all the same",
-            args.drained,
-            service.namespace,
-            service.name
-        );
-    }
-    Ok(())
 }
 
 fn names(services: &[ObjectName]) -> Vec<String> {

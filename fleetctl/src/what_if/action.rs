@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::merged::merged;
 use super::rehearsal::Rehearsal;
 use crate::shell::quoted;
+use crate::traffic::check_drain;
 
 /// An action.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,29 +118,39 @@ fn check_member(fleet: &Rehearsal, member: &str) -> Result<()> {
     Ok(())
 }
 
+/// Asks for a drain as `fleetctl drain` does, or refuses as it does.
 fn drain(fleet: &mut Rehearsal, member: &str, services: &[ObjectName], force: bool) -> Result<()> {
     check_member(fleet, member)?;
     let name = ObjectName::cluster(member);
+    let Some(object) = fleet.hub.get(kinds::MEMBER_TRAFFIC, &name) else {
+        bail!(
+            "the hub has no MemberTraffic {member}: its Lease is not renewed, or the hub agent does not decide about traffic \
+             (traffic.enabled of its chart)"
+        );
+    };
+    let before: MemberTrafficSpec =
+        serde_json::from_value(object["spec"].clone()).unwrap_or_default();
+    if !force {
+        check_drain(member, services, &fleet.hub_snapshot())?;
+    }
+    let drains = drains(before.drains, services, force);
+    // It is there.
+    let _ = fleet.hub.edit(kinds::MEMBER_TRAFFIC, &name, |object| {
+        object["spec"]["drains"] = json!(drains);
+    });
+    Ok(())
+}
+
+/// What is asked for afterwards, in the place of earlier drains of the same.
+fn drains(before: Vec<DrainRequest>, services: &[ObjectName], force: bool) -> Vec<DrainRequest> {
     let request =
         |service: String| DrainRequest { service, percent: 100, force, ..DrainRequest::default() };
     let named = services.iter().map(|it| format!("{}/{}", it.namespace, it.name));
     let named = if services.is_empty() { vec![ALL_SERVICES.to_owned()] } else { named.collect() };
     let requests: Vec<_> = named.into_iter().map(request).collect();
-    let edited = fleet.hub.edit(kinds::MEMBER_TRAFFIC, &name, |object| {
-        let spec: MemberTrafficSpec =
-            serde_json::from_value(object["spec"].clone()).unwrap_or_default();
-        let is_new = |drain: &DrainRequest| requests.iter().any(|it| it.service == drain.service);
-        let kept = spec.drains.into_iter().filter(|drain| !is_new(drain));
-        let drains: Vec<_> = kept.chain(requests.iter().cloned()).collect();
-        object["spec"]["drains"] = json!(drains);
-    });
-    if edited.is_err() {
-        bail!(
-            "the hub has no MemberTraffic {member}: its Lease is not renewed, or the hub agent does not decide about traffic \
-             (traffic.enabled of its chart)"
-        );
-    }
-    Ok(())
+    let is_new = |drain: &DrainRequest| requests.iter().any(|it| it.service == drain.service);
+    let kept = before.into_iter().filter(|drain| !is_new(drain));
+    kept.chain(requests.iter().cloned()).collect()
 }
 
 fn unexport(fleet: &mut Rehearsal, service: &ObjectName, from: Option<&str>) -> Result<()> {

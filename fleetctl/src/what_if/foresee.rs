@@ -9,21 +9,18 @@ use super::action::{Action, show_lost};
 use super::answer::Answer;
 use super::compare;
 use super::rehearsal::Rehearsal;
+use super::time;
 use super::traffic::traffic;
 use crate::picture::Picture;
 use crate::recorded::FleetObjects;
 
 /// Time after which agents are at rest that have just begun.
 const WARM_UP: Duration = Duration::from_mins(1);
-/// Time in which the hub agent finds a member silent, its guards included.
-const UNTIL_SILENT: Duration = Duration::from_mins(5);
-/// Time in which importers put endpoints where they belong, and give up what they keep for a while.
-const UNTIL_PLACED: Duration = Duration::from_secs(90);
 
 /// What an action would do to a fleet, and the fleet afterwards.
 ///
 /// # Errors
-/// If it cannot be done to this fleet, or the hub was not read as a whole; the message is one line.
+/// If it cannot be done to this fleet, `fleetctl` would refuse it, or the hub was not read as a whole; the message is one line.
 pub fn what_if(fleet: &FleetObjects, action: &Action) -> Result<(Answer, Picture)> {
     check_hub(fleet)?;
     let (mut as_it_is, mut changed) = (Rehearsal::new(fleet), Rehearsal::new(fleet));
@@ -32,10 +29,7 @@ pub fn what_if(fleet: &FleetObjects, action: &Action) -> Result<(Answer, Picture
     changed.run(WARM_UP);
     let before = changed.picture();
     action.act(&mut changed)?;
-    let time = match action {
-        Action::Lose(_) => UNTIL_SILENT,
-        _ => UNTIL_PLACED,
-    };
+    let time = time::after(action, &changed.limits());
     as_it_is.run(time);
     changed.run(time);
     let objects = compare::changes(&as_it_is, &changed);

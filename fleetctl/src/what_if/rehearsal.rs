@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fleet_accumulator::{ClusterId, Snapshot as _, SourceInfo, View};
 use fleet_api::ObjectName;
+use fleet_api::traffic::FleetTrafficSpec;
 use fleet_model::objects::traffic::{FleetTraffic, ServiceTraffic};
 use fleet_model_server::{ModelServer, execute};
 use fleet_plan::{Plan, Step};
@@ -143,7 +144,14 @@ impl Rehearsal {
         self.deciding.look(&hub, self.now(), self.clock.now())
     }
 
-    fn hub_snapshot(&self) -> HubSnapshot {
+    /// What administrators have set for the whole fleet; the defaults where nothing is.
+    pub(super) fn limits(&self) -> FleetTrafficSpec {
+        let hub = self.hub_snapshot();
+        FleetTraffic::of(&hub.fleet_traffics).map(|fleet| fleet.spec.clone()).unwrap_or_default()
+    }
+
+    /// What the hub agent sees of its own cluster.
+    pub(super) fn hub_snapshot(&self) -> HubSnapshot {
         self.hub_seen.snapshot(&self.hub, ClusterId::Hub)
     }
 

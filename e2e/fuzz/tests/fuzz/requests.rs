@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use fleetctl::approval::request::{check as checked, make, object};
+use fleetctl::approval::request::{Checked, check as checked, make, object};
 use proptest::prelude::*;
 use rcgen::KeyPair;
 use serde_json::Value;
@@ -26,8 +26,9 @@ fn text(der: &[u8]) -> String {
 }
 
 /// What was accepted is for one user only, as others read it.
-fn is_for_east(accepted: &str) -> Result<(), TestCaseError> {
-    let all = pem::parse_many(accepted).map_err(|error| TestCaseError::fail(error.to_string()))?;
+fn is_for_one(accepted: &Checked) -> Result<(), TestCaseError> {
+    let all =
+        pem::parse_many(&accepted.pem).map_err(|error| TestCaseError::fail(error.to_string()))?;
     prop_assert_eq!(all.len(), 1);
     prop_assert_eq!(all[0].tag(), "CERTIFICATE REQUEST");
     // What no other reader takes for a request the API server refuses, too.
@@ -35,7 +36,7 @@ fn is_for_east(accepted: &str) -> Result<(), TestCaseError> {
         return Ok(());
     };
     let subject = &read.certification_request_info.subject;
-    prop_assert_eq!(subject.to_string(), "CN=fleet-join:east");
+    prop_assert_eq!(subject.to_string(), format!("CN={}", accepted.user));
     Ok(())
 }
 
@@ -56,7 +57,7 @@ fn a_request_that_is_accepted_is_for_one_user() {
         }
         let accepted = checked("east", &object("east", &text(&der)));
         prop_assert!(accepted.is_ok() || !edits.is_empty());
-        accepted.map_or(Ok(()), |accepted| is_for_east(&accepted))
+        accepted.map_or(Ok(()), |accepted| is_for_one(&accepted))
     });
 }
 
@@ -76,6 +77,6 @@ fn any_file_may_come_as_a_request() {
         }
         let size = file.to_string().len();
         let accepted = bounded(size, 16, || checked("east", &file))?;
-        accepted.map_or(Ok(()), |accepted| is_for_east(&accepted))
+        accepted.map_or(Ok(()), |accepted| is_for_one(&accepted))
     });
 }

@@ -177,8 +177,8 @@ pub(super) async fn token(hub: Option<&ClientSet>, name: &str, own: &Reader) -> 
     let hub = hub.ok_or_else(|| unread("the hub cannot be read"))?;
     let read = crate::credential::of_member(hub, name, &own.set.watch);
     let read = tokio::time::timeout(own.patience, read).await;
-    let status = read.map_err(|_| unread("the token was not read in time"))?;
-    Ok(from::token(&status, Clock::system().now()))
+    let (status, secret) = read.map_err(|_| unread("the token was not read in time"))?;
+    Ok(from::token(&status, secret, Clock::system().now()))
 }
 
 /// The names of objects of a kind.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fleet_api::names::SYSTEM_NAMESPACE;
+use fleet_runtime::credential::SecretKey;
 use serde_json::Value;
 
 use crate::credential::CredentialStatus;
@@ -106,13 +107,18 @@ pub(in crate::doctor) fn counted(names: Vec<String>) -> BTreeMap<String, usize> 
     counts
 }
 
-/// A token, and how long it is good for.
-pub(in crate::doctor) fn token(status: &CredentialStatus, now: jiff::Timestamp) -> Token {
+/// A token, how long it is good for, and the Secret that the agent has it from.
+pub(in crate::doctor) fn token(
+    status: &CredentialStatus,
+    secret: Option<SecretKey>,
+    now: jiff::Timestamp,
+) -> Token {
     let expires = status.expires.as_ref().and_then(|text| text.parse::<jiff::Timestamp>().ok());
     Token {
         state: status.state.to_owned(),
         says: status.says.clone(),
         remaining: expires.map(|expires| expires.as_second().saturating_sub(now.as_second())),
+        secret,
     }
 }
 
@@ -186,7 +192,8 @@ mod tests {
             expires: expires.map(str::to_owned),
             says: None,
         };
-        assert_eq!(token(&status(Some("2026-01-01T00:01:00Z")), now).remaining, Some(60));
-        assert_eq!(token(&status(None), now).remaining, None);
+        let remaining = |expires| token(&status(expires), None, now).remaining;
+        assert_eq!(remaining(Some("2026-01-01T00:01:00Z")), Some(60));
+        assert_eq!(remaining(None), None);
     }
 }

@@ -1,5 +1,7 @@
 //! What an agent stands on in its cluster. Data only.
 
+use fleet_runtime::credential::SecretKey;
+
 use crate::doctor::finding::Read;
 
 /// What every agent needs around it, on the hub as in a member.
@@ -93,4 +95,6 @@ pub struct Token {
     pub says: Option<String>,
     /// Seconds until it expires.
     pub remaining: Option<i64>,
+    /// The Secret that the agent has it from, if its Deployment could be read.
+    pub secret: Option<SecretKey>,
 }

@@ -52,7 +52,13 @@ fn fleet(seed: u64) -> Agents {
     agents
 }
 
-fn serve(world: &mut World, member: &str, service: &str, network: usize, endpoints: usize) {
+pub(super) fn serve(
+    world: &mut World,
+    member: &str,
+    service: &str,
+    network: usize,
+    endpoints: usize,
+) {
     let name = ObjectName::new("shop", service);
     let own = json!({ "spec": {
         "type": "ClusterIP", "clusterIP": "10.0.0.1",
@@ -151,7 +157,7 @@ fn act(agents: &mut Agents, action: &Action) {
     }
 }
 
-/// Compares what is foreseen with what happens; `None` if the action could not be done.
+/// Compares what is foreseen with what happens; `None` if the action could not be done, or `fleetctl` would refuse it.
 pub(super) fn compare(agents: &mut Agents, action: &Action, seed: u64) -> Option<()> {
     // A flag of the hub agent decides whether there is one.
     let is_fleet = |objects: &[(fleet_api::ResourceKind, ObjectName, serde_json::Value)]| {
