@@ -34,9 +34,10 @@ use crate::credentials::Credentials;
 use crate::handover::show;
 use crate::manifests::delete_manifest;
 use crate::member_objects::{check_name, rights, title};
-use crate::objects::{apply, delete};
+use crate::objects::{apply, delete, find};
 use crate::output::{print, report};
 use crate::place::{check_hub, keep, make_namespace, place};
+use crate::rbac::ROLE_BINDING;
 use crate::{token, yaml};
 use request::Checked;
 
@@ -228,6 +229,11 @@ fn rights_to_finish(member: &str, user: &str) -> [Value; 2] {
 /// # Errors
 /// If the hub does not answer.
 pub(crate) async fn revoke(hub: &Client, member: &str) -> Result<()> {
+    // Who may make a member's rights may not always delete them: nothing is asked of them where there is nothing.
+    let namespace = names::member_namespace(member);
+    if find(hub, ROLE_BINDING, Some(&namespace), ROLE).await?.is_none() {
+        return Ok(());
+    }
     for object in rights_to_finish(member, "").iter().rev() {
         if delete_manifest(hub, object).await? {
             report(&format!("Deleted {}", title(object)));

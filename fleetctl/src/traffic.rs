@@ -14,9 +14,10 @@ mod write;
 
 pub(crate) use args::time;
 pub use args::{DrainArgs, ForgetArgs, SilenceCommand, UndrainArgs};
-pub(crate) use decide::{drain, drain_to_leave, undrain};
+pub(crate) use decide::{drain, drain_to_leave, names, undrain};
 pub(crate) use forget::forget;
 pub(crate) use forget_hub::forget_hub;
 pub(crate) use permission::{Refused, check_drain};
 pub use shown::{Drained, MemberTrafficShown, TrafficStatus};
 pub(crate) use silence::silence;
+pub(crate) use write::request;

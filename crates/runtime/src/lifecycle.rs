@@ -214,6 +214,15 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_task_that_never_finishes_does_not_hold_the_process() {
+        let mut life = Lifecycle::new();
+        life.spawn("stuck", std::future::pending());
+        let start = tokio::time::Instant::now();
+        assert_eq!(life.run_with(after(&[0])).await, 0);
+        assert_eq!(start.elapsed(), DRAIN);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn tasks_have_the_time_that_they_need_within_reason() {
         let second = Duration::from_secs(1);
         for (needed, taken) in
             [(second, DRAIN), (13 * second, 13 * second), (60 * second, LONGEST_DRAIN)]

@@ -18,12 +18,7 @@ pub(crate) const WEB: &str = "web";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn charts_carry_a_fleet_from_install_to_uninstall() {
-    let fleet = Fleet::start().await.unwrap();
-    let result = story(&fleet).await;
-    if result.is_err() {
-        eprintln!("logs are kept in {}", fleet.bare().run().keep_logs().display());
-    }
-    result.unwrap();
+    Fleet::with(story).await;
 }
 
 /// The chapters build on each other: each needs what the one before has left.

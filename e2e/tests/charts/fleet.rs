@@ -37,6 +37,16 @@ impl Fleet {
         Ok(Self { bare, helm3: Helm::v3().await?, helm4: Helm::v4().await? })
     }
 
+    /// Runs a story in a fleet of its own, and keeps the logs of one that fails.
+    pub(crate) async fn with(story: impl AsyncFnOnce(&Self) -> Result<()>) {
+        let fleet = Self::start().await.unwrap();
+        let result = story(&fleet).await;
+        if result.is_err() {
+            eprintln!("logs are kept in {}", fleet.bare().run().keep_logs().display());
+        }
+        result.unwrap();
+    }
+
     pub(crate) fn bare(&self) -> &Bare {
         &self.bare
     }

@@ -20,12 +20,7 @@ const USUAL: &str = "hub-kubeconfig-secret";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_is_built_anew_by_its_script() {
-    let fleet = Fleet::start().await.unwrap();
-    let result = story(&fleet).await;
-    if result.is_err() {
-        eprintln!("logs are kept in {}", fleet.bare().run().keep_logs().display());
-    }
-    result.unwrap();
+    Fleet::with(story).await;
 }
 
 async fn story(fleet: &Fleet) -> Result<()> {

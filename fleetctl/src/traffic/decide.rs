@@ -161,7 +161,8 @@ async fn wait(
     }
 }
 
-fn names(services: &[ObjectName]) -> Vec<String> {
+/// Services as a drain names them; all of the member where none is given.
+pub(crate) fn names(services: &[ObjectName]) -> Vec<String> {
     if services.is_empty() {
         return vec![ALL_SERVICES.to_owned()];
     }

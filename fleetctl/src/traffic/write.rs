@@ -52,7 +52,7 @@ pub(super) async fn read(hub: &Client, member: &str) -> Result<MemberTraffic> {
 
 /// Puts requests in the place of those for the same Services. Those that are done and asked for nothing go, also if they are asked for
 /// again: importers know by a change that an administrator has decided.
-pub(super) fn request(
+pub(crate) fn request(
     spec: &mut MemberTrafficSpec,
     status: &MemberTrafficStatus,
     requests: &[DrainRequest],

@@ -4,7 +4,7 @@ use std::fmt;
 
 use anyhow::{Result, bail};
 use fleet_api::names::member_namespace;
-use fleet_api::traffic::{ALL_SERVICES, DrainRequest, MemberTrafficSpec};
+use fleet_api::traffic::{DrainRequest, MemberTrafficSpec};
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::merged::merged;
 use super::rehearsal::Rehearsal;
 use crate::shell::quoted;
-use crate::traffic::check_drain;
+use crate::traffic::{self, check_drain};
 
 /// An action.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,29 +128,20 @@ fn drain(fleet: &mut Rehearsal, member: &str, services: &[ObjectName], force: bo
              (traffic.enabled of its chart)"
         );
     };
-    let before: MemberTrafficSpec =
+    let mut spec: MemberTrafficSpec =
         serde_json::from_value(object["spec"].clone()).unwrap_or_default();
+    let status = serde_json::from_value(object["status"].clone()).unwrap_or_default();
     if !force {
         check_drain(member, services, &fleet.hub_snapshot())?;
     }
-    let drains = drains(before.drains, services, force);
+    let all = |service| DrainRequest { service, percent: 100, force, ..DrainRequest::default() };
+    let requests: Vec<_> = traffic::names(services).into_iter().map(all).collect();
+    traffic::request(&mut spec, &status, &requests);
     // It is there.
     let _ = fleet.hub.edit(kinds::MEMBER_TRAFFIC, &name, |object| {
-        object["spec"]["drains"] = json!(drains);
+        object["spec"]["drains"] = json!(spec.drains);
     });
     Ok(())
-}
-
-/// What is asked for afterwards, in the place of earlier drains of the same.
-fn drains(before: Vec<DrainRequest>, services: &[ObjectName], force: bool) -> Vec<DrainRequest> {
-    let request =
-        |service: String| DrainRequest { service, percent: 100, force, ..DrainRequest::default() };
-    let named = services.iter().map(|it| format!("{}/{}", it.namespace, it.name));
-    let named = if services.is_empty() { vec![ALL_SERVICES.to_owned()] } else { named.collect() };
-    let requests: Vec<_> = named.into_iter().map(request).collect();
-    let is_new = |drain: &DrainRequest| requests.iter().any(|it| it.service == drain.service);
-    let kept = before.into_iter().filter(|drain| !is_new(drain));
-    kept.chain(requests.iter().cloned()).collect()
 }
 
 fn unexport(fleet: &mut Rehearsal, service: &ObjectName, from: Option<&str>) -> Result<()> {

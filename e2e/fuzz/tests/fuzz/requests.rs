@@ -37,6 +37,9 @@ fn is_for_one(accepted: &Checked) -> Result<(), TestCaseError> {
     };
     let subject = &read.certification_request_info.subject;
     prop_assert_eq!(subject.to_string(), format!("CN={}", accepted.user));
+    let digits = accepted.user.strip_prefix("fleet-join:").unwrap_or_default();
+    let is_hex = digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    prop_assert!(digits.len() == 32 && is_hex, "{}", accepted.user);
     Ok(())
 }
 

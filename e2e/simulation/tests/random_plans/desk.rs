@@ -100,6 +100,7 @@ type Identity = (&'static str, ClusterId, ResourceKind, ObjectName);
 
 pub(crate) struct Desk<C: Controller> {
     at: usize,
+    patience: Patience,
     controller: C,
     base: C::Snapshot,
     /// Keys, and when they are to be planned.
@@ -116,6 +117,7 @@ impl<C: Controller> Desk<C> {
     pub(crate) fn new(at: usize, controller: C) -> Self {
         Self {
             at,
+            patience: Patience::of(&controller),
             controller,
             base: C::Snapshot::default(),
             queue: BTreeMap::new(),
@@ -226,7 +228,7 @@ impl<C: Controller> Planning<C::Snapshot> for Desk<C> {
         let key = self.due_keys(now).nth(at)?.clone();
         self.queue.remove(&key);
         let mut plan = self.controller.plan(&key, snapshot, wall);
-        if Patience::of(&self.controller).hold(&mut plan, snapshot) {
+        if self.patience.hold(&mut plan, snapshot) {
             plan.wake_within(HELD);
         }
         let Plan { mut steps, debounced, wake_after, measurements, .. } = plan;
