@@ -1,5 +1,8 @@
 //! The engine with a toy controller between two toy clusters.
 
+#[cfg(test)] // For clippy.
+#[path = "engine/copies.rs"]
+mod copies;
 #[path = "engine/fairness.rs"]
 mod fairness;
 #[cfg(test)] // For clippy.
@@ -8,9 +11,10 @@ mod world;
 
 use std::time::Duration;
 
+use copies::{CROWD, CROWD_SIZE, DELAY, LATER, LOUD, LOUD_EVENTS, WAKE};
 use http::Method;
 use tokio::time::{Instant, sleep};
-use world::{CROWD, CROWD_SIZE, DELAY, LATER, LOUD, LOUD_EVENTS, WAKE, World, failure};
+use world::{World, failure};
 
 /// Longer than anything here waits for.
 const LONG: Duration = Duration::from_mins(5);

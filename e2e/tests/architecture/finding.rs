@@ -5,7 +5,7 @@ use std::fmt::{Display, Formatter, Result};
 /// One violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
-    /// `crate`, `circle`, `child`, `controller`, `plan`, `reference` or `word`.
+    /// `crate`, `circle`, `child`, `controller`, `plan`, `reference`, `size` or `word`.
     pub(crate) rule: &'static str,
     /// A file of the repository, a folder, or a file with a line.
     pub(crate) place: String,

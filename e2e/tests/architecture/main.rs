@@ -1,6 +1,6 @@
 //! What docs/architecture.md and docs/design promise about the code, checked as text: which crate depends on which, that
 //! controllers stand side by side, that no files import each other in a circle, that plan code is free of clocks and
-//! clients, that every code, page and test that a text cites exists, and that texts keep to the project's words.
+//! clients, that every code, page and test that a text cites exists, that texts keep to the project's words, and files to a size.
 //!
 //! `allowed.txt` lists findings that are tolerated for now; an entry that matches nothing fails too. All findings of the
 //! last run are in `target/architecture.txt`.
@@ -17,6 +17,7 @@ mod lexer;
 mod passages;
 mod references;
 mod repository;
+mod sizes;
 mod syntax;
 mod tests;
 mod tree;
@@ -35,6 +36,7 @@ fn the_code_is_built_as_the_docs_say() {
     }
     let rows = references::Rows::of(&repository);
     for text in repository.texts() {
+        findings.extend(sizes::check(&text));
         let passages = passages::of(&text);
         findings.extend(references::check(&text.path, &passages, &rows));
         findings.extend(words::check(&text.path, &passages));

@@ -6,7 +6,7 @@ use crate::finding::Finding;
 use crate::references::Rows;
 use crate::repository::Text;
 use crate::tree::Package;
-use crate::{allowed, attacks, circles, controllers, crates, passages, references, words};
+use crate::{allowed, attacks, circles, controllers, crates, passages, references, sizes, words};
 
 fn package(folder: &str, files: &[(&str, &str)]) -> Package {
     let read = |path: &str| {
@@ -237,4 +237,14 @@ fn an_attack_is_shown_by_a_test_that_exists() {
         assert_eq!(check(&format!("| user | {broken} |")), 1, "{broken}");
     }
     assert_eq!(check(""), 1, "no table");
+}
+
+#[test]
+fn a_long_file_of_code_is_found() {
+    for (path, lines, is_found) in
+        [("a.rs", sizes::LINES, false), ("a.rs", sizes::LINES + 1, true), ("a.md", 5000, false)]
+    {
+        let found = sizes::check(&text(path, &"\n".repeat(lines)));
+        assert_eq!(found.is_some(), is_found, "{path} of {lines} lines");
+    }
 }

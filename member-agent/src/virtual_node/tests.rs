@@ -7,6 +7,7 @@ mod forgotten;
 mod hub;
 mod lifecycle;
 mod node;
+mod others;
 mod queue;
 mod refused;
 mod selections;

@@ -6,6 +6,7 @@ mod calm;
 mod cursors;
 mod gate;
 mod kube_feed;
+mod lists;
 mod mass_deletion;
 mod properties;
 mod speed;

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use crate::world::{CROWD, CROWD_SIZE, World, failure};
+use crate::copies::{CROWD, CROWD_SIZE};
+use crate::world::{World, failure};
 
 const OTHERS: usize = 50;
 /// A hundred times a second.

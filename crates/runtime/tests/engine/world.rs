@@ -1,5 +1,5 @@
-//! A controller that copies Services from the own cluster to the hub, and the clusters around it.
-#![expect(unreachable_pub, reason = "a module of one test; its macros make public fields")]
+//! The clusters around a controller.
+#![expect(unreachable_pub, reason = "a module of one test")]
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -9,12 +9,10 @@ use std::time::Duration;
 
 use fleet_accumulator::{
     Accumulator, ClusterId, Config, Discovered, Events, Feed, Feeds, ReadOptions, ResourceVersion,
-    Snapshot as _, SourceInfo, SourceSet, Tracked, WatchItem, views, wire,
+    Snapshot as _, SourceInfo, Tracked, WatchItem,
 };
-use fleet_api::{ObjectName, ResourceKind, kinds};
-use fleet_plan::{Action, Affected, Controller, Event, EventType, Plan, Precondition, Step};
 use fleet_runtime::clock::Clock;
-use fleet_runtime::engine::{Answer, Options, Recorder, Wiring, run_controller};
+use fleet_runtime::engine::{Options, Wiring, run_controller};
 use fleet_runtime::events::{EventSink, QUIET};
 use fleet_runtime::metrics::Metrics;
 use fleet_runtime::term_waits::TermWaits;
@@ -25,7 +23,6 @@ use futures::stream::{self, StreamExt};
 use http::{Method, Request, Response};
 use http_body_util::BodyExt;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Service, ServiceSpec};
 use kube::Client;
 use kube::client::Body;
 use parking_lot::Mutex;
@@ -34,185 +31,12 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-const NAMESPACE: &str = "team";
-const VALUE: &str = "value";
-/// A request with this value is granted only after [`DELAY`].
-pub const LATER: &str = "later";
-/// A request with this value is looked at again after [`DELAY`].
-pub const WAKE: &str = "wake";
-/// A request with this value is granted with as many copies of names of its own, `name.0` and so on.
-pub const CROWD: &str = "crowd";
-/// See [`CROWD`].
-pub const CROWD_SIZE: usize = 1200;
-/// A request with this value is reported by [`LOUD_EVENTS`], and not granted.
-pub const LOUD: &str = "loud";
-/// See [`LOUD`].
-pub const LOUD_EVENTS: usize = 200;
+use crate::copies::{CopyController, NAMESPACE, ToySnapshot, ToyWire, VALUE};
+
 /// How long a watch that flaps works.
 const UPTIME: Duration = Duration::from_secs(5);
 /// How long each of its events takes.
 const SLOW: Duration = Duration::from_millis(100);
-/// See [`LATER`].
-pub const DELAY: Duration = Duration::from_millis(500);
-
-wire! {
-    /// A Service, without what is not read here.
-    pub struct ToyWire as Service { spec: Option<ServiceSpec> }
-}
-
-/// The value is all that matters.
-#[derive(Debug, PartialEq)]
-pub struct Toy(String);
-
-impl Tracked for Toy {
-    const KIND: ResourceKind = kinds::SERVICE;
-    type Wire = ToyWire;
-    type Index = ();
-
-    fn project(wire: ToyWire) -> Result<Self, String> {
-        let labels = wire.metadata.labels.unwrap_or_default();
-        labels.get(VALUE).cloned().map(Self).ok_or_else(|| "no value".to_owned())
-    }
-
-    fn index(&self, _: &ObjectName) -> Vec<()> {
-        Vec::new()
-    }
-}
-
-views! {
-    /// What the controller sees.
-    pub struct ToySnapshot {
-        /// What there should be on the hub.
-        local wishes: Toy,
-        /// What there is.
-        hub copies: Toy,
-        /// What the controller reads and could do without.
-        local optional extras: Toy,
-    }
-}
-
-struct CopyController {
-    world: World,
-}
-
-impl Controller for CopyController {
-    type Snapshot = ToySnapshot;
-    type Key = String;
-    /// The key.
-    type Measurement = String;
-
-    fn name(&self) -> &'static str {
-        "copy"
-    }
-
-    fn required(&self) -> SourceSet {
-        SourceSet::from([ToySnapshot::wishes(), ToySnapshot::copies()])
-    }
-
-    fn reads(&self) -> SourceSet {
-        self.required().with(ToySnapshot::extras())
-    }
-
-    fn affected_keys(&self, old: &ToySnapshot, new: &ToySnapshot, keys: &mut Affected<String>) {
-        for (old, new) in [(&old.wishes, &new.wishes), (&old.copies, &new.copies)] {
-            for change in fleet_accumulator::diff(old, new) {
-                let record = change.new().or_else(|| change.old()).unwrap();
-                keys.add(record.name.name.split('.').next().unwrap().to_owned());
-            }
-        }
-    }
-
-    fn plan(&self, key: &String, snapshot: &ToySnapshot, _: Timestamp) -> Plan<String> {
-        self.world.planned(key);
-        let name = ObjectName::new(NAMESPACE, key.as_str());
-        match snapshot.wishes.get(&name).map(|wish| wish.0.as_str()) {
-            Some(CROWD) => return crowd(key, snapshot),
-            Some(LOUD) => return loud(&name),
-            _ => {}
-        }
-        let object = |value: &str| object(key, value);
-        let action = match (snapshot.wishes.get(&name), snapshot.copies.get(&name)) {
-            (None, None) => None,
-            (Some(wish), None) => Some(Action::Create(object(&wish.0))),
-            (Some(wish), Some(copy)) if wish.0 == copy.0 => None,
-            (Some(wish), Some(copy)) => {
-                let at = Precondition { uid: copy.uid.clone(), version: copy.version.clone() };
-                Some(Action::Replace { body: object(&wish.0), at })
-            }
-            (None, Some(copy)) => {
-                let at = Precondition { uid: copy.uid.clone(), version: copy.version.clone() };
-                Some(Action::Delete { at, grace_seconds: None })
-            }
-        };
-        let mut plan = Plan::default();
-        let wish = snapshot.wishes.get(&name).map(|wish| wish.0.as_str());
-        if wish == Some(WAKE) {
-            plan.wake_after = Some(DELAY);
-        }
-        let Some(action) = action else { return plan };
-        let step = Step::new(ClusterId::Hub, kinds::SERVICE, name, action).stage("export");
-        if wish == Some(LATER) {
-            plan.debounce(DELAY, "test", step);
-        } else {
-            let sent = plan.push(step);
-            plan.measure_after(sent, key.clone());
-        }
-        plan
-    }
-}
-
-fn object(name: &str, value: &str) -> fleet_plan::Body {
-    json!({
-        "apiVersion": "v1", "kind": "Service",
-        "metadata": {"namespace": NAMESPACE, "name": name, "labels": {VALUE: value}},
-    })
-    .into()
-}
-
-/// The copies that are missing, see [`CROWD`].
-fn crowd(key: &str, snapshot: &ToySnapshot) -> Plan<String> {
-    let mut plan = Plan::default();
-    for number in 0..CROWD_SIZE {
-        let part = format!("{key}.{number}");
-        let name = ObjectName::new(NAMESPACE, part.as_str());
-        if snapshot.copies.get(&name).is_none() {
-            let create = Action::Create(object(&part, "1"));
-            plan.push(Step::new(ClusterId::Hub, kinds::SERVICE, name, create));
-        }
-    }
-    plan
-}
-
-/// See [`LOUD`].
-fn loud(name: &ObjectName) -> Plan<String> {
-    let event = |number| Event {
-        cluster: ClusterId::Local,
-        kind: kinds::SERVICE,
-        name: name.clone(),
-        uid: "loud".into(),
-        event_type: EventType::Normal,
-        reason: "Loud",
-        note: format!("number {number}"),
-    };
-    Plan { events: (0..LOUD_EVENTS).map(event).collect(), ..Plan::default() }
-}
-
-impl Recorder<String, String> for CopyController {
-    fn record(&mut self, _: &String, what: &String, _: Timestamp) -> Vec<Event> {
-        self.world.0.state.lock().samples.push(what.clone());
-        Vec::new()
-    }
-
-    fn refused(&mut self, key: &String, step: &Step, why: &str) {
-        let noted = format!("{key}: {} {why}", step.action.verb());
-        self.world.0.state.lock().refusals.push(noted);
-    }
-
-    fn answered(&mut self, key: &String, step: &Step, answer: Answer) {
-        let noted = format!("{key}: {} {answer:?}", step.action.verb());
-        self.world.0.state.lock().outcomes.push(noted);
-    }
-}
 
 #[derive(Clone, Debug)]
 struct Object {
@@ -538,7 +362,8 @@ impl World {
         self.0.state.lock().plan_time = time;
     }
 
-    fn planned(&self, key: &str) {
+    /// Notes a plan, which takes its time.
+    pub fn planned(&self, key: &str) {
         let mut state = self.0.state.lock();
         let requests = state.requests.len();
         state.plans.push((key.to_owned(), requests));
@@ -546,6 +371,18 @@ impl World {
             // Its first poll moves the clock; the rest is a turn for others, which a plan does not give.
             let _ = tokio::time::advance(state.plan_time).now_or_never();
         }
+    }
+
+    pub fn note_sample(&self, what: &str) {
+        self.0.state.lock().samples.push(what.to_owned());
+    }
+
+    pub fn note_refusal(&self, refusal: String) {
+        self.0.state.lock().refusals.push(refusal);
+    }
+
+    pub fn note_outcome(&self, outcome: String) {
+        self.0.state.lock().outcomes.push(outcome);
     }
 
     /// What was refused.

@@ -1,4 +1,4 @@
-//! Two members and a hub. The kubelet of the executor is the simplest that does what a real one does.
+//! Two members and a hub.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,6 @@ use fleet_plan::{Action, Controller, Plan, Step};
 use fleet_runtime::clock::BootClock;
 use fleet_virtual_node::names;
 use fleet_virtual_node::pod::references;
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::links::{Links, Watched};
@@ -26,7 +25,7 @@ use crate::snapshot::MemberSnapshot;
 use crate::status_writes::StatusWrites;
 use crate::virtual_node::executor::{self, CutOffController, ExecutorController, RemotePod};
 use crate::virtual_node::origin::{self, OriginController};
-use crate::virtual_node::tests::hub::{HubAgent, answer, hear, join};
+use crate::virtual_node::tests::hub::{HubAgent, answer, join};
 use crate::virtual_node::tests::queue::Queue;
 
 pub(super) const EAST: &str = "east";
@@ -60,7 +59,7 @@ pub(super) struct Member {
 /// Two members and a hub.
 pub(super) struct World {
     pub(super) hub: ModelServer,
-    hub_agent: HubAgent,
+    pub(super) hub_agent: HubAgent,
     pub(super) east: Member,
     pub(super) west: Member,
     pub(super) clock: BootClock,
@@ -74,7 +73,7 @@ pub(super) struct World {
     pub(super) is_lazy: bool,
     /// Whether a write of the last plan has failed.
     failed: bool,
-    made: usize,
+    pub(super) made: usize,
 }
 
 impl Member {
@@ -520,54 +519,6 @@ impl World {
         true
     }
 
-    fn hub_agent(&mut self) {
-        for (name, member) in [(EAST, &self.east), (WEST, &self.west)] {
-            hear(&mut self.hub, name, member.cut);
-        }
-        self.hub_agent.act(&mut self.hub, self.clock.now());
-    }
-
-    /// Starts Pods in west, and ends those whose time is up.
-    pub(super) fn kubelet(&mut self) {
-        let west = &mut self.west.own;
-        let now = self.hub.now();
-        for name in west.names(kinds::POD) {
-            let pod = west.get(kinds::POD, &name).unwrap().clone();
-            let ends: Option<Timestamp> =
-                pod["metadata"]["deletionTimestamp"].as_str().map(|time| time.parse().unwrap());
-            let gated = !pod["spec"]["schedulingGates"].is_null();
-            if ends.is_some_and(|_| true) && ends <= Some(now) {
-                west.delete_pod(&name, Some(0)).unwrap();
-            } else if ends.is_none() && pod["status"]["phase"].is_null() && !gated {
-                self.made += 1;
-                let ip = format!("10.2.0.{}", self.made % 250 + 1);
-                let start = |pod: &mut Value| {
-                    pod["spec"]["nodeName"] = "node-1".into();
-                    pod["status"] = running(&ip, now);
-                };
-                west.edit(kinds::POD, &name, start).unwrap();
-            }
-        }
-    }
-
-    /// What a namespace has goes with it.
-    fn garbage(&mut self) {
-        let west = &mut self.west.own;
-        let known: Vec<_> = west.names(kinds::NAMESPACE);
-        for kind in [
-            kinds::RESOURCE_QUOTA,
-            kinds::LIMIT_RANGE,
-            kinds::NETWORK_POLICY,
-            kinds::SERVICE_ACCOUNT,
-        ] {
-            for name in west.names(kind) {
-                if !known.iter().any(|space| space.name == name.namespace) {
-                    west.delete(kind, &name).unwrap();
-                }
-            }
-        }
-    }
-
     /// Pods that run for east, by name.
     pub(super) fn remote(&self) -> Vec<&Value> {
         let pods = self.west.own.objects(kinds::POD);
@@ -604,18 +555,4 @@ impl World {
     pub(super) fn reports(&self, reason: &str) -> bool {
         self.events.iter().any(|(_, found)| *found == reason)
     }
-}
-
-fn running(ip: &str, now: Timestamp) -> Value {
-    let time = Timestamp::from_second(now.as_second()).unwrap().to_string();
-    let met = |type_: &str| json!({ "type": type_, "status": "True", "lastTransitionTime": time });
-    let met = ["PodScheduled", "Initialized", "ContainersReady", "Ready"].map(met);
-    json!({
-        "phase": "Running", "startTime": time, "podIP": ip, "podIPs": [{ "ip": ip }],
-        "conditions": met,
-        "containerStatuses": [{
-            "name": "web", "ready": true, "started": true, "restartCount": 0, "image": "web:1",
-            "imageID": "", "state": { "running": { "startedAt": time } },
-        }],
-    })
 }
