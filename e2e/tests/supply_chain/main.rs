@@ -1,9 +1,10 @@
-//! What releases are made of: packaged charts render what their folders do, and exceptions for advisories end. And what becomes of
-//! them: published, they verify.
+//! What releases are made of: packaged charts render what their folders do, and exceptions for advisories end. What becomes of
+//! them: published, they verify. And the runs that they rest on, which take long.
 
 #![allow(clippy::unwrap_used, reason = "clippy takes only #[test] functions for tests")]
 
 mod published;
+mod soak;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,7 +1,11 @@
 use std::collections::BTreeSet;
+use std::process::{Command, Output};
 
 use super::*;
 use crate::signature::{Documents, Signatures};
+
+/// Under which the workflow publishes, by the name of the repository that it runs in.
+const REPOSITORY: &str = "ghcr.io/example/fleet";
 
 /// Programs and a chart in a folder, which is removed at the end.
 struct Folder(PathBuf);
@@ -192,57 +196,114 @@ fn everything_that_has_a_tag_is_signed() {
     assert!(error.to_string().contains("is signed"), "{error}");
 }
 
+/// Where a release is signed apart from its build: `unsigned/release`, and `to-sign` with its documents. `None` without openssl.
+fn to_sign(test: &str) -> Option<Folder> {
+    if Command::new("openssl").arg("version").output().is_err() {
+        eprintln!("SKIPPED: openssl is not installed");
+        return None;
+    }
+    let folder = Folder::new(test);
+    fs::create_dir(folder.0.join("unsigned")).unwrap();
+    let out = written(&folder, "unsigned/release");
+    let mut documents = Documents::default();
+    Signed::of(&out, REPOSITORY, &mut documents).unwrap();
+    documents.write(&folder.0.join("to-sign")).unwrap();
+    Some(folder)
+}
+
+/// Runs the step of the workflow that signs, as GitHub does.
+fn sign_by_workflow(folder: &Folder, key: &str) -> Output {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.github/workflows/release.yaml");
+    let workflow: Value = serde_saphyr::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let steps = workflow["jobs"]["sign"]["steps"].as_array().unwrap();
+    let step = steps.iter().find(|step| step["name"] == "sign").unwrap();
+    Command::new("bash")
+        .args(["-e", "-c", step["run"].as_str().unwrap()])
+        .current_dir(&folder.0)
+        .env("GITHUB_REPOSITORY", "Example/Fleet")
+        .env("RUNNER_TEMP", &folder.0)
+        .env("RELEASE_KEY", key)
+        .output()
+        .unwrap()
+}
+
 /// `cosign verify-blob` takes the same.
 #[test]
 fn openssl_signs_the_documents_and_verifies_the_checksums() {
-    let folder = Folder::new("openssl");
-    let (key, text) = (folder.0.join("key"), crate::signature::tests::key().0);
-    fs::write(&key, text).unwrap();
-    let openssl = |arguments: &[&dyn AsRef<std::ffi::OsStr>]| {
-        std::process::Command::new("openssl").args(arguments).output()
-    };
-    let Ok(version) = openssl(&[&"version"]) else {
-        eprintln!("SKIPPED: openssl is not installed");
-        return;
-    };
-    assert!(version.status.success());
-    let out = written(&folder, "out");
-    let mut documents = Documents::default();
-    Signed::of(&out, "registry.example/fleet", &mut documents).unwrap();
-    let places = ["documents", "signatures"].map(|name| folder.0.join(name));
-    documents.write(&places[0]).unwrap();
-    fs::create_dir(&places[1]).unwrap();
-    let public = places[1].join(PUBLIC_KEY);
-    let made = openssl(&[&"pkey", &"-in", &key, &"-pubout", &"-out", &public]).unwrap();
-    assert!(made.status.success(), "{made:?}");
-    for entry in fs::read_dir(&places[0]).unwrap() {
-        let document = entry.unwrap().path();
-        let name = document.file_name().unwrap().to_str().unwrap();
-        let signature = places[1].join(format!("{name}.sig"));
-        let arguments: [&dyn AsRef<_>; 7] =
-            [&"dgst", &"-sha256", &"-sign", &key, &"-out", &signature, &document];
-        assert!(openssl(&arguments).unwrap().status.success());
-    }
-    let mut signatures = Signatures::open(&places[1]).unwrap();
-    Signed::of(&out, "registry.example/fleet", &mut signatures).unwrap().write(&out).unwrap();
+    let Some(folder) = to_sign("openssl") else { return };
+    let signed = sign_by_workflow(&folder, &crate::signature::tests::key().0);
+    assert!(signed.status.success(), "{signed:?}");
+    assert!(!folder.0.join("key").exists());
+    let place = folder.0.join("signatures");
+    let mut signatures = Signatures::open(&place).unwrap();
+    let out = folder.0.join("unsigned/release");
+    Signed::of(&out, REPOSITORY, &mut signatures).unwrap().write(&out).unwrap();
     let signature = fs::read_to_string(out.join("SHA256SUMS.sig")).unwrap();
     let signature =
         base64::Engine::decode(&base64::engine::general_purpose::STANDARD, signature.trim_end());
     let der = folder.0.join("der");
     fs::write(&der, signature.unwrap()).unwrap();
-    let (public, list) = (out.join(PUBLIC_KEY), out.join("SHA256SUMS"));
-    let arguments: [&dyn AsRef<_>; 7] =
-        [&"dgst", &"-sha256", &"-verify", &public, &"-signature", &der, &list];
-    let verified = openssl(&arguments).unwrap();
+    let verified = Command::new("openssl")
+        .args(["dgst", "-sha256", "-verify"])
+        .arg(out.join(PUBLIC_KEY))
+        .arg("-signature")
+        .args([der, out.join("SHA256SUMS")])
+        .output()
+        .unwrap();
     assert!(verified.status.success(), "{verified:?}");
 
     // By another key.
     let other = crate::signature::tests::key().1;
     let out = written(&folder, "other");
-    fs::write(places[1].join(PUBLIC_KEY), other.public()).unwrap();
-    let mut signatures = Signatures::open(&places[1]).unwrap();
-    let error = Signed::of(&out, "registry.example/fleet", &mut signatures).unwrap_err();
+    fs::write(place.join(PUBLIC_KEY), other.public()).unwrap();
+    let mut signatures = Signatures::open(&place).unwrap();
+    let error = Signed::of(&out, REPOSITORY, &mut signatures).unwrap_err();
     assert!(error.to_string().contains("is not by the key"), "{error}");
+}
+
+/// The job that builds is not trusted with the key: what it asks to have signed is about its own release, and nothing else.
+#[test]
+fn the_workflow_signs_nothing_of_another_release() {
+    let Some(folder) = to_sign("foreign") else { return };
+    let documents = content(&folder.0.join("to-sign"));
+    let mut documents = documents.values().map(|it| str::from_utf8(it).unwrap());
+    let known = documents.find(|it| it.contains("fleet/cli\"")).unwrap();
+    let digest = known.split("sha256:").nth(1).unwrap().split('"').next().unwrap();
+    // The list of digests is from that job, too.
+    let injected = r#"x"}},"optional":{"y":{"z":""#;
+    let list = folder.0.join("unsigned/release").join(DIGESTS);
+    let lines = fs::read_to_string(&list).unwrap();
+    fs::write(&list, format!("{digest}  {injected}:1\n{lines}")).unwrap();
+
+    let other_digest = known.replace(digest, &"0".repeat(64));
+    for foreign in [
+        "anything",
+        "",
+        &known.replace("example/fleet", "other/fleet"),
+        &other_digest,
+        // One reads the first of two values, another one the last; and some read keys whatever their case.
+        &format!("{other_digest}{known}"),
+        &known.replace("{\"critical", "{\"Critical\":{},\"critical"),
+        &known.replace("fleet/cli", &format!("fleet/{injected}")),
+    ] {
+        let name = sha256(foreign.as_bytes());
+        refused(&folder, (&name, foreign), "is not about this release");
+    }
+    refused(&folder, (&"0".repeat(64), known), "did NOT match");
+}
+
+/// The workflow signs no such document.
+fn refused(folder: &Folder, (name, document): (&str, &str), reason: &str) {
+    let place = folder.0.join("to-sign").join(name);
+    fs::write(&place, document).unwrap();
+    let refused = sign_by_workflow(folder, &crate::signature::tests::key().0);
+    assert!(!refused.status.success(), "{document}");
+    let complaint = String::from_utf8(refused.stderr).unwrap();
+    assert!(complaint.contains(reason), "{document}: {complaint}");
+    let signatures = folder.0.join("signatures");
+    assert!(!signatures.join(format!("{name}.sig")).exists(), "{document}");
+    fs::remove_dir_all(signatures).unwrap();
+    fs::remove_file(place).unwrap();
 }
 
 #[test]
