@@ -7,6 +7,7 @@ use fleet_api::names::is_dns1123_label;
 use fleet_model::denied_namespaces::DeniedNamespaces;
 use fleet_model::multicluster::mode::Mode;
 use fleet_runtime::args::{RuntimeArgs, duration};
+use fleet_virtual_node::life::NOTICED;
 
 use crate::Settings;
 
@@ -116,7 +117,8 @@ pub struct Args {
     )]
     pub member_lease: bool,
 
-    /// Time without a renewal of its Lease after which a member is silent, at least 15s. Members renew every 10 seconds
+    /// Time without a renewal of its Lease after which a member is silent, at least 15s, and with --virtual-nodes 60s. Members renew
+    /// every 10 seconds
     #[arg(
         long,
         env = "MEMBER_SILENT_AFTER",
@@ -216,6 +218,11 @@ impl Args {
     /// One line that names the flags.
     pub fn check(&self) -> anyhow::Result<()> {
         anyhow::ensure!(!self.traffic || self.member_lease, "--traffic requires --member-lease");
+        anyhow::ensure!(
+            !self.virtual_nodes || self.member_silent_after == NOTICED,
+            "--virtual-nodes requires --member-silent-after={}s: members whose Pods end by themselves count on it",
+            NOTICED.as_secs()
+        );
         Ok(())
     }
 
@@ -288,6 +295,12 @@ mod tests {
         assert_eq!(args(&["--member-lease"]).unwrap().silent_after(), minute);
         let short = ["--member-lease=true", "--member-silent-after=15s"];
         assert_eq!(args(&short).unwrap().silent_after(), Some(Duration::from_secs(15)));
+        args(&["--virtual-nodes"]).unwrap().check().unwrap();
+        for other in ["15s", "5m"] {
+            let flags = ["--virtual-nodes", &format!("--member-silent-after={other}")];
+            let error = args(&flags).unwrap().check().unwrap_err().to_string();
+            assert!(error.contains("requires --member-silent-after=60s"), "{error}");
+        }
         assert!(args(&["--member-silent-after=10s"]).is_err());
     }
 

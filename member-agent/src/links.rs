@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use fleet_plan::Event;
 use fleet_runtime::clock::BootClock;
 use fleet_runtime::engine::Recorder;
+use fleet_virtual_node::life::NOTICED;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
@@ -17,7 +18,7 @@ use crate::measurement::Measurement;
 
 /// The hub agent reports a member as silent when its Lease has not been renewed for so long. An agent that has not reached the hub
 /// for so long takes it for unreachable.
-pub(crate) const SILENCE: Duration = Duration::from_mins(1);
+pub(crate) const SILENCE: Duration = NOTICED;
 
 /// How long a process that has just begun to lead tries to reach the hub before it counts on what happened before.
 const PATIENCE: Duration = Duration::from_secs(15);

@@ -4,11 +4,12 @@
 
 use std::collections::BTreeSet;
 
-use fleet_accumulator::{Change, Selection, SourceSet, Tracked, View, diff};
+use fleet_accumulator::{Change, Object, Selection, SourceSet, Tracked, View, diff};
 use fleet_api::ObjectName;
 use fleet_api::offload::ConfigKind;
+use fleet_model::objects::offload::PodDocument;
 use fleet_virtual_node::names;
-use fleet_virtual_node::pod::references_to_read;
+use fleet_virtual_node::pod::{accepts, references_to_read};
 
 use crate::Identity;
 use crate::executors::{Consent, Executor};
@@ -37,6 +38,9 @@ pub(crate) fn may_differ(old: &MemberSnapshot, new: &MemberSnapshot) -> bool {
         || diff(&old.offload_consent, &new.offload_consent).next().is_some()
 }
 
+/// How many config maps and Secrets are watched, by their names: each is a watch of its own. Pods beyond wait for theirs.
+const MOST_CONFIGS: usize = 1000;
+
 /// What an origin watches of Pods, config maps and Secrets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selections {
@@ -57,22 +61,56 @@ impl Selections {
             offered.chain(nodes).chain(exports).filter(|name| !name.is_empty()).collect();
         let pods = executors.iter().map(|name| Selection::of_node(&names::node(name))).collect();
         let mut selections = Self { pods, ..Self::default() };
-        for pod in snapshot.virtual_pods.iter() {
-            let Some(spec) = pod.object.document["spec"].as_object() else { continue };
-            let Some(executor) = pod.object.node().and_then(names::executor_of) else { continue };
-            for reference in references_to_read(spec).into_keys() {
-                let name = ObjectName::new(&*pod.name.namespace, reference.name.as_str());
-                match reference.kind {
-                    ConfigKind::ConfigMap => selections.config_maps.insert(Selection::named(&name)),
-                    ConfigKind::Secret if may_leave(identity, executor, &name, snapshot) => {
-                        selections.secrets.insert(Selection::named(&name))
-                    }
-                    ConfigKind::Secret => false,
-                };
+        // Those that have crossed come first: what waits for place here takes it from none of them.
+        let (crossed, others): (Vec<_>, Vec<_>) =
+            snapshot.virtual_pods.iter().partition(|pod| has_crossed(identity, pod, snapshot));
+        for pod in crossed
+            .into_iter()
+            .chain(others.into_iter().filter(|pod| may_cross(identity, pod, snapshot)))
+        {
+            if selections.config_maps.len() + selections.secrets.len() >= MOST_CONFIGS {
+                break;
             }
+            selections.add(identity, pod, snapshot);
         }
         selections
     }
+
+    /// Adds what a Pod refers to.
+    fn add(&mut self, identity: &Identity, pod: &Object<PodDocument>, snapshot: &MemberSnapshot) {
+        let Some(spec) = pod.object.document["spec"].as_object() else { return };
+        let Some(executor) = executor(pod) else { return };
+        for reference in references_to_read(spec).into_keys() {
+            let name = ObjectName::new(&*pod.name.namespace, reference.name.as_str());
+            match reference.kind {
+                ConfigKind::ConfigMap => self.config_maps.insert(Selection::named(&name)),
+                ConfigKind::Secret if may_leave(identity, executor, &name, snapshot) => {
+                    self.secrets.insert(Selection::named(&name))
+                }
+                ConfigKind::Secret => false,
+            };
+        }
+    }
+}
+
+fn executor(pod: &Object<PodDocument>) -> Option<&str> {
+    pod.object.node().and_then(names::executor_of)
+}
+
+/// Whether the hub has an export of a Pod.
+fn has_crossed(identity: &Identity, pod: &Object<PodDocument>, snapshot: &MemberSnapshot) -> bool {
+    let name = ObjectName::new(identity.hub_namespace.as_str(), pod.uid.to_string());
+    snapshot.pod_exports.get(&name).is_some()
+}
+
+/// Whether anything of a Pod would be sent: users can bind as many to a virtual node as they like.
+fn may_cross(identity: &Identity, pod: &Object<PodDocument>, snapshot: &MemberSnapshot) -> bool {
+    let ends =
+        matches!(pod.object.document["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))
+            || pod.object.meta.is_terminating();
+    let executor = executor(pod).map(|name| Executor::of(identity, name, snapshot));
+    let offered = executor.and_then(|executor| executor.offered);
+    !ends && offered.is_some_and(|node| accepts(&node.object.spec.terms, &pod.name.namespace))
 }
 
 /// Whether the administrators of both clusters list a Secret.

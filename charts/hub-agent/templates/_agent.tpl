@@ -29,6 +29,9 @@
 {{- end }}
 {{- if include "hub-agent.followsLeases" . }}
 - {name: MEMBER_LEASE, value: "true"}
+{{- if and .Values.virtualNodes.enabled (not (has .Values.memberLease.silentAfter (list "60s" "1m" "1m0s"))) }}
+{{- fail "virtualNodes.enabled needs memberLease.silentAfter=60s: members whose Pods end by themselves count on it" }}
+{{- end }}
 {{- with .Values.memberLease.silentAfter }}
 - {name: MEMBER_SILENT_AFTER, value: {{ . | quote }}}
 {{- end }}

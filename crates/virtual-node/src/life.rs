@@ -19,7 +19,7 @@ pub use decide::decide;
 pub use decision::{Action, Decision, Notice};
 pub use observed::{ExportState, NodeState, Observed, Views};
 pub use state::{State, state};
-pub use stop_after::{CUT_OFF_GRACE_SECONDS, has_ended, stops};
+pub use stop_after::{CUT_OFF_GRACE_SECONDS, NOTICED, has_ended, stops};
 
 #[cfg(test)]
 mod tests;

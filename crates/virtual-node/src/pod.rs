@@ -19,6 +19,7 @@ pub(crate) mod translate;
 mod walk;
 
 pub use check::check;
+pub use checks::accepts;
 pub use hash::spec_hash;
 pub use local::{Deletion, LocalPod};
 pub use metadata::label_key;
@@ -26,8 +27,8 @@ pub use references::{ConfigReference, references, references_to_read, rename};
 pub use rejection::Rejection;
 pub use substitute::origin_value;
 pub use terms::origin_terms;
-pub(crate) use translate::with_contents;
 pub use translate::{DnsOption, translate};
+pub(crate) use translate::{identity, with_contents};
 
 #[cfg(test)]
 mod tests;

@@ -34,6 +34,13 @@ async fn wrong_values_of_either_chart() {
 async fn wrong_values_of_the_hub_chart() {
     for (values, said) in [
         (json!({ "forceDeleteWaitTime": "15" }), "'/forceDeleteWaitTime'"),
+        (json!({ "memberLease": { "silentAfter": "60" } }), "'/memberLease/silentAfter'"),
+        (
+            json!({ "virtualNodes": { "enabled": true }, "memberLease": { "silentAfter": "5m" } }),
+            "needs memberLease.silentAfter=60s",
+        ),
+        (json!({ "multicluster": { "settle": "1d" } }), "'/multicluster/settle'"),
+        (json!({ "multicluster": { "withdrawnFor": "" } }), "'/multicluster/withdrawnFor'"),
         (json!({ "members": [{ "name": "East" }] }), "'/members/0/name'"),
         (json!({ "members": [{ "nam": "east" }] }), "missing property 'name'"),
         (json!({ "memberTokens": "endless" }), "'/memberTokens'"),

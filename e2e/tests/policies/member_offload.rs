@@ -25,6 +25,7 @@ const TOKEN: &str = "hub-kubeconfig-secret";
 
 pub(crate) fn add(tests: &mut Tests) {
     tests.add("A9::a_namespace_enforces_a_standard", a_namespace_enforces_a_standard);
+    tests.add("A9::the_agent_alone_marks_namespaces", the_agent_alone_marks_namespaces);
     tests.add("A9::of_other_secrets_only_the_token", of_other_secrets_only_the_token);
     tests.add("A9::the_page_has_each_message", the_page_has_each_message);
     tests.add("A9::all_are_well_typed", all_are_well_typed);
@@ -99,6 +100,26 @@ async fn a_namespace_enforces_a_standard(world: &World) -> Result<()> {
         passed("deleted", delete(agent, KIND, &own).await?)?;
     }
     Ok(())
+}
+
+/// Who may create namespaces is its administrator, and would have the Secrets that the agent puts there.
+async fn the_agent_alone_marks_namespaces(world: &World) -> Result<()> {
+    const KIND: ResourceKind = kinds::NAMESPACE;
+    let (agent, admin) = (&world.own_agent, &world.own_admin);
+    let marked = space("offload-a9-marked", "restricted");
+    refused("marked", create(admin, KIND, &marked).await?, "A9")?;
+    refused("marked", create_by_apply(admin, KIND, &marked).await?, "A9")?;
+    let theirs = object(KIND, None, "offload-a9-theirs");
+    let theirs = passed("without the mark", create(admin, KIND, &theirs).await?)?;
+    let mark = |it: &mut Value| it["metadata"]["labels"] = json!({ labels::OFFLOAD_ORIGIN: EAST });
+    refused_by_all(("marked later", &WAYS), admin, KIND, &theirs, mark, "A9").await?;
+    passed("deleted", delete(admin, KIND, &theirs).await?)?;
+    let own = passed("its own", create(agent, KIND, &marked).await?)?;
+    let other = |it: &mut Value| it["metadata"]["labels"][labels::OFFLOAD_ORIGIN] = json!("north");
+    refused_by_all(("for another member", &WAYS), admin, KIND, &own, other, "A9").await?;
+    let unmarked = |it: &mut Value| it["metadata"]["labels"] = json!({ "a": "b" });
+    passed("without it", change(admin, KIND, &own, Way::Put, unmarked).await?)?;
+    passed("deleted", delete(admin, KIND, &own).await?)
 }
 
 /// In the namespace of the release there may be Secrets of others.

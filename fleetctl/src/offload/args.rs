@@ -83,15 +83,17 @@ pub struct AcceptArgs {
     /// Name of the member whose Pods they are
     #[arg(long, value_name = "MEMBER")]
     pub origin: String,
-    /// Secrets that may leave the cluster, as NAMESPACE/NAME, separated by commas
+    /// Secrets that may leave the cluster, as NAMESPACE/NAME, separated by commas; by default those that were accepted before, and none
+    /// with an empty value
     #[arg(long, value_name = "SECRETS", value_delimiter = ',')]
-    pub secrets: Vec<String>,
-    /// Addresses of name servers of this cluster, for Pods of an executor that offers that
+    pub secrets: Option<Vec<String>>,
+    /// Addresses of name servers of this cluster, for Pods of an executor that offers that; by default those of before, and none with
+    /// an empty value
     #[arg(long, value_name = "ADDRESSES", value_delimiter = ',')]
-    pub dns_servers: Vec<String>,
-    /// Domain of this cluster
-    #[arg(long, value_name = "DOMAIN", default_value = "cluster.local")]
-    pub dns_domain: String,
+    pub dns_servers: Option<Vec<String>>,
+    /// Domain of this cluster; by default that of before, or cluster.local
+    #[arg(long, value_name = "DOMAIN")]
+    pub dns_domain: Option<String>,
     /// Bind no further Pods to the node; those that run go on
     #[arg(long)]
     pub drain: bool,

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 
 use super::args::{AcceptArgs, OfferArgs};
 
+/// Domain of a cluster by default.
+const DOMAIN: &str = "cluster.local";
+
 /// An entry of the ConfigMap; `None` removes it.
 pub(super) type Entry = (String, Option<String>);
 
@@ -41,22 +44,34 @@ pub(super) fn offer(args: &OfferArgs) -> OffloadOfferSpec {
     }
 }
 
-/// What an origin uses of an executor.
-pub(super) fn accepted(args: &AcceptArgs) -> AcceptedExecutor {
-    let dns = (!args.dns_servers.is_empty())
-        .then(|| OriginDns { servers: args.dns_servers.clone(), domain: args.dns_domain.clone() });
+/// What an origin uses of an executor. What is not asked for stays as it was decided before: a Pod whose Secrets are not accepted any more
+/// would end when the hub has to be built anew.
+pub(super) fn accepted(args: &AcceptArgs, present: Option<&str>) -> AcceptedExecutor {
+    let before = read(present);
+    let given = |list: &Option<Vec<String>>| {
+        list.as_ref().map(|all| all.iter().filter(|it| !it.is_empty()).cloned().collect())
+    };
+    let (servers, domain) =
+        before.dns.map_or_else(Default::default, |it| (it.servers, Some(it.domain)));
+    let servers: Vec<_> = given(&args.dns_servers).unwrap_or(servers);
+    let domain = args.dns_domain.clone().or(domain).unwrap_or_else(|| DOMAIN.to_owned());
     AcceptedExecutor {
-        secrets: args.secrets.clone(),
-        dns,
+        cap: before.cap,
+        secrets: given(&args.secrets).unwrap_or(before.secrets),
+        dns: (!servers.is_empty()).then_some(OriginDns { servers, domain }),
         draining: args.drain,
-        ..AcceptedExecutor::default()
+        abandoned: false,
     }
 }
 
 /// The entry with which an origin gives an executor up. What it has decided about it otherwise stays.
 pub(super) fn abandoned(present: Option<&str>) -> AcceptedExecutor {
-    let present = present.and_then(|text| serde_json::from_str(text).ok());
-    AcceptedExecutor { abandoned: true, ..present.unwrap_or_default() }
+    AcceptedExecutor { abandoned: true, ..read(present) }
+}
+
+/// An entry; one that cannot be read has decided nothing.
+fn read(present: Option<&str>) -> AcceptedExecutor {
+    present.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
 /// The ConfigMap with one entry, for a cluster that has none.
@@ -115,13 +130,39 @@ mod tests {
         else {
             panic!()
         };
-        let entry = ("accept.west".to_owned(), serde_json::to_string(&accepted(&args)).ok());
+        let entry = ("accept.west".to_owned(), serde_json::to_string(&accepted(&args, None)).ok());
         let object = config_map("fleet-system", &entry);
         let wire = serde_json::from_value(object).unwrap();
         let consent = <OffloadConsent as fleet_accumulator::Tracked>::project(wire).unwrap();
         let west = consent.accepted["west"].as_ref().unwrap();
         assert_eq!((&*west.secrets, west.abandoned), (&["shop/tls".to_owned()][..], false));
         assert_eq!(west.dns.as_ref().unwrap().domain, "cluster.local");
+    }
+
+    #[test]
+    fn who_accepts_again_keeps_what_is_not_asked_for() {
+        let before = r#"{ "cap": { "cpu": "2", "memory": "4Gi", "pods": 5 }, "secrets": ["shop/tls"], "draining": true, "abandoned": true,
+            "dns": { "servers": ["10.0.0.10"], "domain": "east.example" } }"#;
+        let after = |arguments: &str, present: Option<&str>| {
+            let OffloadCommand::Accept(args) = parse(arguments) else { panic!() };
+            accepted(&args, present)
+        };
+        let again = after("accept west --origin east", Some(before));
+        assert_eq!(again.cap.map(|cap| cap.cpu).as_deref(), Some("2"));
+        assert_eq!(again.secrets, ["shop/tls"]);
+        assert_eq!(again.dns.unwrap().domain, "east.example");
+        assert!(!again.draining && !again.abandoned, "that is what it is for");
+        let other =
+            after("accept west --origin east --secrets= --dns-servers 10.0.0.11", Some(before));
+        assert_eq!(other.secrets, Vec::<String>::new());
+        let dns = other.dns.unwrap();
+        assert_eq!(
+            (dns.servers, dns.domain),
+            (vec!["10.0.0.11".to_owned()], "east.example".to_owned())
+        );
+        let none = after("accept west --origin east --dns-servers= --drain", Some(before));
+        assert!(none.dns.is_none() && none.draining);
+        assert_eq!(after("accept west --origin east", Some("yes")), AcceptedExecutor::default());
     }
 
     #[test]

@@ -44,8 +44,10 @@ pub(super) async fn accept(cli: &Cli, args: &AcceptArgs) -> Result<ExitCode> {
     let contexts = cli.access.contexts()?;
     let client = member(&contexts, &args.origin).await?;
     let (origin, executor) = (&args.origin, &args.executor);
-    let value = serde_json::to_string(&consent::accepted(args))?;
-    let entry = (format!("{ACCEPT_PREFIX}{executor}"), Some(value));
+    let key = format!("{ACCEPT_PREFIX}{executor}");
+    let present = present(&client, &args.place, &key).await?;
+    let value = serde_json::to_string(&consent::accepted(args, present.as_deref()))?;
+    let entry = (key, Some(value));
     // Without further Pods there are no further addresses.
     if args.drain {
         put(&client, &args.place, origin, &entry).await?;
@@ -86,9 +88,7 @@ pub(super) async fn withdraw(cli: &Cli, args: &WithdrawArgs) -> Result<ExitCode>
     let client = member(&contexts, origin).await?;
     let key = format!("{ACCEPT_PREFIX}{}", args.executor);
     let value = if args.abandon {
-        let place = &args.place.system_namespace;
-        let present = find(&client, kinds::CONFIG_MAP, Some(place), CONSENT).await?;
-        let present = present.and_then(|map| map.data["data"][&key].as_str().map(str::to_owned));
+        let present = present(&client, &args.place, &key).await?;
         Some(serde_json::to_string(&consent::abandoned(present.as_deref()))?)
     } else {
         None
@@ -145,6 +145,12 @@ async fn remove(
         report(&format!("Deleted {} {namespace}/{name}", kind.kind));
     }
     Ok(())
+}
+
+/// An entry of the ConfigMap of a cluster, as it is.
+async fn present(client: &Client, place: &PlaceArgs, key: &str) -> Result<Option<String>> {
+    let map = find(client, kinds::CONFIG_MAP, Some(&place.system_namespace), CONSENT).await?;
+    Ok(map.and_then(|map| map.data["data"][key].as_str().map(str::to_owned)))
 }
 
 /// Sets or removes one entry of the ConfigMap of a cluster.

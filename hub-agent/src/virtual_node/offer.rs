@@ -1,12 +1,13 @@
 //! What is reported to an offer, and when one that was deleted may go.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fleet_accumulator::Object;
 use fleet_api::names::member_of_namespace;
 use fleet_api::offload::{OffloadOfferStatus, PeerLink, VirtualNodePhase};
 use fleet_api::{ObjectName, finalizers};
-use fleet_model::objects::offload::OffloadOffer;
+use fleet_model::objects::offload::{OffloadOffer, PodImport};
 use fleet_model::steps::HUB;
 use fleet_plan::Plan;
 use fleet_virtual_node::hub::{free, used};
@@ -15,6 +16,9 @@ use jiff::Timestamp;
 use super::link;
 use super::members::{self, Obstacle, offer_for, offers, selected};
 use crate::snapshot::HubSnapshot;
+
+/// Links of an offer, as its definition has it.
+const MOST_LINKS: usize = 64;
 
 /// Pods come and go many at a time: what they use is reported once.
 const USAGE_DELAY: Duration = Duration::from_secs(1);
@@ -53,15 +57,17 @@ fn report(
     plan: &mut Plan,
 ) {
     let selected = selected(offer, snapshot);
-    let served: Vec<_> =
-        selected.iter().filter(|(_, obstacle)| obstacle.is_none()).map(|(name, _)| *name).collect();
-    let imports = snapshot.pod_imports.in_namespace(&offer.name.namespace);
-    let used = used(imports.map(|import| &*import.export), &offer.spec.capacity);
+    let served = selected.iter().filter(|(_, obstacle)| obstacle.is_none()).map(|(name, _)| *name);
+    let imports = || snapshot.pod_imports.in_namespace(&offer.name.namespace);
+    // Whose Pods still run counts on it, even if no more are taken.
+    let origins = imports().filter_map(|import| Some(PodImport::source(&import.name.name)?.0));
+    let origins: BTreeSet<_> = served.chain(origins).collect();
+    let used = used(imports().map(|import| &*import.export), &offer.spec.capacity);
     let status = OffloadOfferStatus {
         free: Some(free(&offer.spec.capacity, &used)),
         used: Some(used),
         withdrawn: obstacle(executor, offer, &selected, snapshot),
-        origins: links(&offer.status.origins, served, snapshot, now),
+        origins: links(&offer.status.origins, origins, snapshot, now),
     };
     if status == offer.status {
         return;
@@ -75,19 +81,18 @@ fn report(
     }
 }
 
-/// The links to the members that are served, by name. One that was not followed for long enough keeps what was reported.
+/// The links to members, by name. One that was not followed for long enough keeps what was reported.
 fn links(
     before: &[PeerLink],
-    mut served: Vec<&str>,
+    members: BTreeSet<&str>,
     snapshot: &HubSnapshot,
     now: Timestamp,
 ) -> Vec<PeerLink> {
-    served.sort_unstable();
     let link = |member: &str| {
         let known = before.iter().find(|link| link.cluster == member);
         link::link(member, known, snapshot, now)
     };
-    served.into_iter().filter_map(link).collect()
+    members.into_iter().filter_map(link).take(MOST_LINKS).collect()
 }
 
 /// Why the offer is not in force, or not for all that it selects.

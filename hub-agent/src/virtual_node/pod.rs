@@ -1,5 +1,7 @@
 //! One Pod: from its export to its import, and back.
 
+use std::time::Duration;
+
 use fleet_accumulator::Object;
 use fleet_api::names::{member_namespace, member_of_namespace};
 use fleet_api::offload::{LinkState, PodExportStatus, Refusal};
@@ -8,6 +10,7 @@ use fleet_model::namespaces::namespace_accepts_objects;
 use fleet_model::objects::offload::{Hearing, PodExport, PodImport};
 use fleet_model::steps::HUB;
 use fleet_plan::Plan;
+use fleet_plan::deadline::remaining;
 use fleet_virtual_node::hub::{Destination, HubAction, HubExport, hand_over, stop_import};
 use fleet_virtual_node::names;
 use fleet_virtual_node::pod::Rejection;
@@ -19,6 +22,9 @@ use crate::snapshot::HubSnapshot;
 
 /// Pods of one origin that an executor has at most: as many as an offer can state.
 const MOST_PODS: i64 = 500;
+
+/// How long a hub that was built anew waits for an executor that is not on it yet.
+const RETURN: Duration = Duration::from_hours(24);
 
 pub(super) fn plan(
     origin: &str,
@@ -75,7 +81,8 @@ fn carry(
         deleting: export.meta.is_terminating(),
     };
     let known = import.map(hub_import);
-    let to = destination(origin, export, place, snapshot);
+    let mut to = destination(origin, export, place, snapshot);
+    to.is_given_up |= has_left(export, snapshot, now, plan);
     let mut actions = hand_over(Some(&seen), known.as_ref(), &to, now);
     if let (Some(import), Some(known)) = (import, &known)
         && !seen.deleting
@@ -130,6 +137,24 @@ fn number(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
+/// Whether the executor of an export has left the fleet, as it has no namespace. A Pod that ran on another hub, and is not known to run on
+/// this, may be of one that is on the way back: a day is time for that.
+fn has_left(
+    export: &Object<PodExport>,
+    snapshot: &HubSnapshot,
+    now: Timestamp,
+    plan: &mut Plan,
+) -> bool {
+    if members::has_namespace(&export.spec.executor, snapshot) {
+        return false;
+    }
+    let ran_elsewhere = export.spec.resumed && !export.status.accepted;
+    let since = export.meta.created.filter(|_| ran_elsewhere);
+    let Some(rest) = since.and_then(|since| remaining(since, RETURN, now)) else { return true };
+    plan.wake_within(rest);
+    false
+}
+
 fn destination<'a>(
     origin: &str,
     export: &Object<PodExport>,
@@ -147,6 +172,6 @@ fn destination<'a>(
         node: node.map(|node| &node.object.spec),
         is_full: is_new && places_taken(&place.namespace, snapshot) >= most,
         is_crowded: is_new && imports_of(origin, &place.namespace, snapshot) >= MOST_PODS,
-        is_given_up: abandoned || !members::has_namespace(executor, snapshot),
+        is_given_up: abandoned,
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::pod::{SPEC_HASH, waits_for_configs};
+use super::pod::{CONFIG_GATE, SPEC_HASH};
 
 /// The hash of the spec that a remote Pod was made or updated for.
 pub fn spec_hash_of(pod: &Value) -> Option<&str> {
@@ -20,10 +20,23 @@ pub fn changes(present: &Value, wanted: &Value) -> Vec<Value> {
     for field in ["/metadata/labels", "/metadata/annotations"] {
         merge(present, wanted, field, &mut operations);
     }
-    if waits_for_configs(present) {
-        operations.push(json!({ "op": "remove", "path": "/spec/schedulingGates" }));
-    }
+    operations.extend(without_gate(present));
     operations
+}
+
+/// Its config maps are there. Gates of others, which the executor's own admission has added, stay.
+fn without_gate(present: &Value) -> Option<Value> {
+    let path = "/spec/schedulingGates";
+    let gates = present.pointer(path)?.as_array()?;
+    let others: Vec<_> = gates.iter().filter(|gate| gate["name"] != CONFIG_GATE).collect();
+    if others.len() == gates.len() {
+        return None;
+    }
+    Some(if others.is_empty() {
+        json!({ "op": "remove", "path": path })
+    } else {
+        json!({ "op": "replace", "path": path, "value": others })
+    })
 }
 
 fn images(present: &Value, wanted: &Value, list: &str, operations: &mut Vec<Value>) {

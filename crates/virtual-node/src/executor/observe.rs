@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
 
+use super::changes::spec_hash_of;
 use crate::node::PENDING_TIMEOUT;
 
 /// Containers that cross at most.
@@ -44,7 +45,8 @@ pub fn observe(
     };
     let status = &pod["status"];
     RemoteStatus {
-        observed_hash: hash.to_owned(),
+        // An update may be on its way, or be refused: it is not what the Pod goes by until it has it.
+        observed_hash: spec_hash_of(pod).unwrap_or(hash).to_owned(),
         pod: Some(identity(pod)),
         phase: phase(status),
         loss: loss(status, now),

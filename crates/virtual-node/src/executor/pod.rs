@@ -20,7 +20,7 @@ pub(super) const STOP_AFTER: &str = "offload.networking.fleet.azure.com/stop-aft
 const NEVER: &str = "never";
 
 /// Gate of a remote Pod whose config maps and Secrets are not there yet: they belong to it, so it comes first.
-const CONFIG_GATE: &str = "offload.networking.fleet.azure.com/configs";
+pub(super) const CONFIG_GATE: &str = "offload.networking.fleet.azure.com/configs";
 
 /// ServiceAccount of all Pods of origins: without rights, and without a token.
 pub(super) const SERVICE_ACCOUNT: &str = "offloaded";

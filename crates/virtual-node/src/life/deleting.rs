@@ -54,11 +54,11 @@ fn without_export(observed: &Observed<'_>, pod: &LocalPod, deletion: Deletion) -
     if !is_settled(exports) {
         return Decision::wait(SETTLED.saturating_sub(exports.unwrap_or_default()));
     }
-    let runs = pod.start_time.is_some() && !pod.phase.is_terminal();
-    match to_be_stopped(observed, pod, deletion.grace_seconds).filter(|_| runs) {
-        Some(export) => Decision::of([Action::Export(Box::new(export))]),
-        None => remove(pod),
+    if pod.start_time.is_some() && !pod.phase.is_terminal() {
+        let export = to_be_stopped(observed, pod, deletion.grace_seconds);
+        return Decision::of([Action::Export(Box::new(export))]);
     }
+    remove(pod)
 }
 
 /// Whether a Pod was given to the executor, as its status shows: that has the agent's conditions, and is not that of a Pod which

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::decision::{Action, Decision, Notice};
 use super::observed::Observed;
 use crate::config::{ConfigProblem, fill};
-use crate::pod::{LocalPod, Rejection, translate, with_contents};
+use crate::pod::{LocalPod, Rejection, identity, translate, with_contents};
 use crate::status::{pending, rejected};
 
 /// The export of a Pod as it should be, or what is in its way.
@@ -31,19 +31,21 @@ pub(super) fn wanted(
 }
 
 /// The export by which the executor of a Pod that has started is asked to stop it, where the hub has none. Contents that are missing
-/// by now are not needed for that. `None` if the Pod does not cross any more.
+/// by now are not needed for that; and nothing but its identity is where it does not cross any more, as on a hub that has no terms yet.
 pub(super) fn to_be_stopped(
     observed: &Observed<'_>,
     pod: &LocalPod,
     grace_seconds: i64,
-) -> Option<PodExportSpec> {
+) -> PodExportSpec {
     let node = observed.node;
-    let export =
-        translate(pod, &node.cluster, &node.executor, &node.terms, node.dns.as_ref()).ok()?;
-    let bare = || with_contents(export.clone(), Vec::new());
-    let filled = fill(export.clone(), observed.config).or_else(|_| bare()).ok()?;
+    let whole = translate(pod, &node.cluster, &node.executor, &node.terms, node.dns.as_ref()).ok();
+    let without_contents = |export: &PodExportSpec| with_contents(export.clone(), Vec::new());
+    let whole = whole.and_then(|export| {
+        fill(export.clone(), observed.config).or_else(|_| without_contents(&export)).ok()
+    });
     let stop_grace_seconds = Some(grace_seconds.max(0));
-    Some(PodExportSpec { stop_grace_seconds, ..filled })
+    let export = whole.unwrap_or_else(|| identity(pod, &node.cluster, &node.executor));
+    PodExportSpec { stop_grace_seconds, ..export }
 }
 
 /// A Pod that does not cross stays as it is until it, or what its executor accepts, changes.

@@ -61,6 +61,8 @@ fn not_exported(observed: &Observed<'_>, pod: &LocalPod, now: Timestamp) -> Deci
     }
     match wanted(observed, pod, now) {
         Ok(spec) => export_it(pod, spec, now),
+        // What runs there goes on: a hub that was built anew may have no terms yet.
+        Err(_) if !is_new => Decision::default(),
         Err(obstacle) => obstacle,
     }
 }
@@ -84,12 +86,18 @@ fn exported(
     let wanted = match wanted(observed, pod, now) {
         Ok(wanted) => wanted,
         // What runs goes on: a source that was deleted, or terms that were changed, stop no Pod.
-        Err(_) if export.accepted => return Decision::of(shown(observed, pod, export, now)),
+        Err(_) if export.accepted || pod.start_time.is_some() => {
+            return Decision::of(shown(observed, pod, export, now));
+        }
         Err(obstacle) => return obstacle,
     };
     // What a silent executor may be doing is known only while it cannot know of two agreements.
     if is_unreported(export) && wanted.disconnect != export.spec.disconnect {
         return Decision::default();
+    }
+    // A hub that was restored may have it as it was before the Pod ran.
+    if wanted.resumed && !export.spec.resumed && !export.accepted {
+        return Decision::of([Action::Update(Box::new(wanted))]);
     }
     if wanted.spec_hash != export.spec.spec_hash {
         let resized =

@@ -15,8 +15,9 @@ use fleet_api::offload::Disconnect;
 /// What the origin waits in addition: for the executor to stop the Pod, even if another process has to begin to lead there first.
 const MARGIN: Duration = Duration::from_mins(1);
 
-/// An executor that reaches the hub learns that it has no sign of the origin when the hub agent notices.
-const NOTICED: Duration = Duration::from_mins(1);
+/// An executor that reaches the hub learns that it has no sign of the origin when the hub agent notices: so long after the last one.
+/// Origins count on this time, so that no hub agent may have another one.
+pub const NOTICED: Duration = Duration::from_mins(1);
 
 /// How many seconds an executor gives the containers of a Pod that it stops at most: they have ended within the margin.
 pub const CUT_OFF_GRACE_SECONDS: i64 = 10;

@@ -23,6 +23,11 @@ const RESOURCES: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 /// Bytes of them all.
 const ALL_CONFIGS: usize = 512 << 10;
 
+/// Whether Pods of a namespace cross on these terms.
+pub fn accepts(terms: &OffloadTerms, namespace_: &str) -> bool {
+    namespace(namespace_, terms).is_ok()
+}
+
 /// Whether a namespace is among those that the executor accepts.
 pub(super) fn namespace(namespace: &str, terms: &OffloadTerms) -> Result<(), Rejection> {
     let accepted = terms.namespaces.iter().any(|name| name == "*" || name == namespace);

@@ -53,12 +53,7 @@ pub fn translate(
     }
     checks::spec(&spec, &pod.namespace, terms)?;
     Ok(PodExportSpec {
-        origin: OriginPod {
-            cluster: cluster.to_owned(),
-            namespace: pod.namespace.clone(),
-            name: pod.name.clone(),
-            uid: pod.uid.clone(),
-        },
+        origin: origin(pod, cluster),
         executor: executor.to_owned(),
         pod: PodTemplate(spec),
         hostname: names::hostname(pod.spec.get("hostname").and_then(Value::as_str), &pod.name),
@@ -68,6 +63,27 @@ pub fn translate(
         resumed: pod.start_time.is_some(),
         ..PodExportSpec::default()
     })
+}
+
+/// An export with nothing but what an executor needs to stop a Pod that has started.
+pub(crate) fn identity(pod: &LocalPod, cluster: &str, executor: &str) -> PodExportSpec {
+    let mut export = PodExportSpec {
+        origin: origin(pod, cluster),
+        executor: executor.to_owned(),
+        resumed: true,
+        ..PodExportSpec::default()
+    };
+    export.spec_hash = spec_hash(&export);
+    export
+}
+
+fn origin(pod: &LocalPod, cluster: &str) -> OriginPod {
+    OriginPod {
+        cluster: cluster.to_owned(),
+        namespace: pod.namespace.clone(),
+        name: pod.name.clone(),
+        uid: pod.uid.clone(),
+    }
 }
 
 /// Adds the contents that a Pod refers to, and the hash of it all.

@@ -44,13 +44,18 @@ impl HubProvider {
     }
 }
 
+/// Whether an executor does the same about both. That a Pod runs is no part of the hash, and news for a hub that does not know it.
+fn is_same(export: &PodExportSpec, wanted: &PodExportSpec) -> bool {
+    export.spec_hash == wanted.spec_hash && (export.resumed || !wanted.resumed)
+}
+
 impl Provider for HubProvider {
     fn ensure(&self, pod: &PodExportSpec) -> Result<Vec<Write>, ProviderError> {
         let uid = &pod.origin.uid;
         match self.exports()?.get(uid) {
             None => Ok(vec![self.write(uid, WriteAction::Create(self.object(pod)))]),
             Some(export) if export.deleting => Err(ProviderError::Conflict),
-            Some(export) if export.spec.spec_hash == pod.spec_hash => Ok(Vec::new()),
+            Some(export) if is_same(&export.spec, pod) => Ok(Vec::new()),
             Some(_) => {
                 let replace = json!({ "op": "replace", "path": "/spec", "value": pod });
                 Ok(vec![self.write(uid, WriteAction::Patch(vec![replace]))])

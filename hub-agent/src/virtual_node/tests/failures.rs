@@ -1,9 +1,10 @@
 //! The failure table of the design, the column of the hub.
 
-use fleet_accumulator::{SourceState, View};
+use fleet_accumulator::{ClusterId, SourceState, View};
 use fleet_api::offload::{LinkState, PodExportSpec};
 use fleet_api::traffic::SilenceState;
 use fleet_api::{ObjectName, finalizers, kinds};
+use fleet_model_server::ModelServer;
 use serde_json::json;
 
 use super::world::{World, in_member, spec};
@@ -242,6 +243,31 @@ fn an_executor_that_has_left_the_fleet_is_not_waited_for() {
     world.stop("east", "u0", 0);
     world.settle();
     assert!(world.hub.get(kinds::POD_EXPORT, &in_member("east", "u0")).is_none());
+}
+
+/// A hub that was built anew, to which east has come back: a Pod that runs in west is being deleted.
+fn built_anew() -> World {
+    let mut world = World { hub: ModelServer::new(ClusterId::Hub) };
+    world.join("east", "10.1.0.0/16");
+    world.export_spec("east", &PodExportSpec { resumed: true, ..spec("east", "u0") });
+    world.stop("east", "u0", 0);
+    world
+}
+
+#[test]
+fn an_executor_that_has_not_come_to_a_new_hub_yet_is_waited_for() {
+    let mut world = built_anew();
+    world.settle();
+    assert!(!world.status("east", "u0")["released"].as_bool().unwrap_or_default());
+    world.join("west", "10.2.0.0/16");
+    world.offer("offer", &["east"]);
+    world.settle();
+    assert!(world.import("east", "u0").unwrap()["spec"]["stop"].is_object(), "only it knows");
+
+    let mut world = built_anew();
+    world.hub.advance(24 * 60 * 60);
+    world.settle();
+    assert!(world.hub.get(kinds::POD_EXPORT, &in_member("east", "u0")).is_none(), "not for ever");
 }
 
 /// Its agent has ended before it has released everything: nothing blocks its namespace.

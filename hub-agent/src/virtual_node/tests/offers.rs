@@ -35,6 +35,22 @@ fn an_offer_shows_which_members_are_silent() {
     assert_eq!(status(&world, "offer")["origins"][0]["state"], "Silent");
 }
 
+/// Its Pods still run there, and count on it.
+#[test]
+fn an_offer_shows_whether_members_are_silent_that_it_is_not_for_any_more() {
+    let mut world = World::accepted();
+    world.export("east", "u-1");
+    world.settle();
+    assert!(world.import("east", "u-1").is_some());
+    world.edit(kinds::OFFLOAD_OFFER, &in_member("west", "offer"), |offer| {
+        offer["spec"]["originSelector"] = json!({});
+    });
+    world.hear("east", Some(LinkState::Silent));
+    world.settle();
+    let origins = status(&world, "offer")["origins"].clone();
+    assert_eq!((&origins[0]["cluster"], &origins[0]["state"]), (&json!("east"), &json!("Silent")));
+}
+
 #[test]
 fn a_change_is_written_once() {
     let mut world = World::accepted();

@@ -78,7 +78,10 @@ pub(super) fn affected(
 fn offers(old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Affected<Key>) {
     let decided = diff(&old.offload_consent, &new.offload_consent).next().is_some();
     let offered = diff(&old.offload_offers, &new.offload_offers).next().is_some();
-    if decided || offered || old.pod_imports.bootstrapped() != new.pod_imports.bootstrapped() {
+    // An offer that was taken back goes after the last of them.
+    let has_imports =
+        |seen: &MemberSnapshot| (seen.pod_imports.bootstrapped(), seen.pod_imports.is_empty());
+    if decided || offered || has_imports(old) != has_imports(new) {
         keys.add(Key::Offer);
     }
     let heard = |snapshot: &MemberSnapshot| -> Vec<(OffloadTerms, Vec<PeerLink>)> {

@@ -1,7 +1,7 @@
 //! What this cluster offers, on the hub.
 
 use fleet_accumulator::Object;
-use fleet_api::offload::{CONSENT, OffloadOfferSpec};
+use fleet_api::offload::{CONSENT, OffloadOfferSpec, OriginSelector};
 use fleet_api::{ObjectName, events};
 use fleet_model::objects::offload::{OffloadConsent, OffloadOffer};
 use fleet_model::steps::{HUB, LOCAL, to_json};
@@ -38,7 +38,7 @@ pub(super) fn plan(settings: &Settings, snapshot: &MemberSnapshot) -> Plan {
             plan.events.extend(decided.map(event));
         }
         (None, Some(present)) if !present.object.meta.is_terminating() => {
-            withdraw(settings, decided, present, &mut plan);
+            withdraw(settings, decided, present, snapshot, &mut plan);
         }
         (None, _) => {}
     }
@@ -53,18 +53,33 @@ fn update(present: &Object<OffloadOffer>, spec: &OffloadOfferSpec, plan: &mut Pl
 }
 
 /// Without an offer the Pods of others are deleted: that there is none is read from the API server.
+///
+/// As long as the hub has any of them here, it stays as one for no member: by its status this cluster knows which origins are silent,
+/// which count on it that their Pods end.
 fn withdraw(
     settings: &Settings,
     decided: Option<&Object<OffloadConsent>>,
     present: &Object<OffloadOffer>,
+    snapshot: &MemberSnapshot,
     plan: &mut Plan,
 ) {
-    let delete = HUB.delete(present);
+    let none = OriginSelector::default();
+    let step = if snapshot.pod_imports.bootstrapped() && snapshot.pod_imports.is_empty() {
+        HUB.delete(present)
+    } else if present.object.spec.origin_selector == none {
+        return;
+    } else {
+        let value = to_json(&none);
+        HUB.patch(
+            present,
+            vec![json!({ "op": "replace", "path": "/spec/originSelector", "value": value })],
+        )
+    };
     if decided.is_some() {
-        plan.push(delete);
+        plan.push(step);
         return;
     }
     let name = ObjectName::new(settings.identity.system_namespace.as_str(), CONSENT);
     let absent = plan.push(LOCAL.confirm_absent::<OffloadConsent>(name));
-    plan.push(delete.after([absent]));
+    plan.push(step.after([absent]));
 }

@@ -62,25 +62,20 @@ fn running(snapshot: &MemberSnapshot) -> impl Iterator<Item = &Spec> {
     pods.filter(move |pod| !ended(pod)).filter_map(|pod| pod["spec"].as_object())
 }
 
-/// Pods that are decided on at the same time, and come first: without these, each of many would fit. In one namespace the API server
-/// decides on one after the other.
+/// Pods that are decided on at the same time, and come first: without these, each of many would fit. Those of the same namespace are
+/// among them: its quota is all that is offered, and knows nothing of other namespaces.
 fn ahead<'a>(
     import: &'a Object<PodImport>,
     snapshot: &'a MemberSnapshot,
 ) -> impl Iterator<Item = &'a Spec> {
-    let place = |import: &'a Object<PodImport>| {
-        let origin = &import.object.export.origin;
-        (&origin.cluster, &origin.namespace)
-    };
     let waits = |other: &&Object<PodImport>| {
         let status = &other.object.status;
         let is_decided = status.rejected.is_some() || status.remote.is_some() || status.released;
         other.object.stop.is_none() && !other.object.meta.is_terminating() && !is_decided
     };
     let others = snapshot.pod_imports.iter();
-    let others =
-        others.filter(move |other| other.name < import.name && place(other) != place(import));
     others
+        .filter(|other| other.name < import.name)
         .filter(waits)
         .filter(|other| {
             let source = PodImport::source(&other.name.name);

@@ -155,6 +155,26 @@ fn an_offer_is_on_the_hub_while_it_is_made() {
     assert!(world.hub.names(kinds::OFFLOAD_OFFER).is_empty());
 }
 
+/// By its status the executor knows which origins are silent.
+#[test]
+fn an_offer_that_is_taken_back_goes_after_the_last_import() {
+    let mut world = World::new();
+    world.create_pod("web", &json!({}));
+    world.settle();
+    world.west.consent(json!({}));
+    world.settle();
+    let offer = world.hub.objects(kinds::OFFLOAD_OFFER).next().unwrap().1.clone();
+    assert!(offer["metadata"]["deletionTimestamp"].is_null());
+    assert_eq!(offer["spec"]["originSelector"], json!({}), "it is for none");
+    world.east.own.delete_pod(&ObjectName::new("shop", "web"), Some(1)).unwrap();
+    for _ in 0..4 {
+        world.pass(15);
+        world.settle();
+    }
+    assert!(world.hub.names(kinds::POD_IMPORT).is_empty());
+    assert!(world.hub.names(kinds::OFFLOAD_OFFER).is_empty());
+}
+
 fn ask_to_leave(hub: &mut ModelServer) {
     let name = ObjectName::new("fleet-member-west", "west");
     let spec = json!({ "spec": { "state": "Leave" } });

@@ -51,6 +51,24 @@ fn a_secret_is_read_only_where_both_administrators_list_it() {
     assert_eq!(watched(&world).secrets, named("token"));
 }
 
+/// Users can bind as many Pods to a virtual node as they like, each of which could have eight watches.
+#[test]
+fn many_pods_have_a_bounded_number_of_watches() {
+    let mut world = World::new();
+    let refers = |at: usize| {
+        let env: Vec<_> =
+            (0..8).map(|of| json!({ "configMapRef": { "name": format!("c{at}-{of}") } })).collect();
+        json!({ "containers": [{ "name": "web", "image": "web:1", "envFrom": env }] })
+    };
+    world.create_pod_in("other", "web", &refers(0));
+    assert!(watched(&world).config_maps.is_empty(), "no executor takes Pods of this namespace");
+    for at in 0..200 {
+        world.create_pod(&format!("web-{at}"), &refers(at));
+    }
+    let found = watched(&world).config_maps.len();
+    assert!((1000..1008).contains(&found), "{found}");
+}
+
 /// Each of them would be a watch, and the Pod does not cross.
 #[test]
 fn a_pod_that_refers_to_more_than_crosses_has_nothing_watched_and_says_why() {

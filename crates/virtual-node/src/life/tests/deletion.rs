@@ -49,14 +49,29 @@ fn a_pod_is_stopped_without_its_config_maps() {
     assert!(spec.configs.is_empty());
 }
 
-/// Nothing of it runs, or no executor takes the question.
+/// Nothing of it runs.
 #[test]
-fn no_executor_is_asked_about_a_pod_that_has_ended_or_does_not_cross() {
+fn no_executor_is_asked_about_a_pod_that_has_ended() {
     let ended = LocalPod { phase: PodPhase::Failed, ..deleted(started(), 30) };
     assert_eq!(decided(Some(&ended), None, &node(), SETTLED).actions, [remove()]);
+}
+
+/// A hub that was built anew has no terms until the executor is back; and terms may have changed while the Pod ran.
+#[test]
+fn a_pod_that_does_not_cross_any_more_is_stopped_by_its_identity() {
     let node = NodeState { terms: OffloadTerms::default(), ..node() };
-    let pod = deleted(started(), 30);
-    assert_eq!(decided(Some(&pod), None, &node, SETTLED).actions, [remove()]);
+    for phase in [PodPhase::Pending, PodPhase::Running] {
+        let pod = LocalPod { phase, ..deleted(started(), 30) };
+        let decision = decided(Some(&pod), None, &node, SETTLED);
+        let [Action::Export(spec)] = &decision.actions[..] else { panic!("{decision:?}") };
+        assert_eq!((spec.origin.uid.as_str(), spec.stop_grace_seconds), ("u", Some(30)));
+        assert!(spec.resumed && spec.pod.0.is_empty() && !spec.spec_hash.is_empty(), "{spec:?}");
+        // Nothing is agreed on, so that its end is waited for.
+        let asked =
+            ExportState { spec: (**spec).clone(), deleting: true, ..ExportState::default() };
+        let silent = NodeState { silent: Some(LONG), ..node.clone() };
+        assert_eq!(decided(Some(&pod), Some(&asked), &silent, SETTLED).actions, []);
+    }
 }
 
 /// It may have started there, and the hub was lost before that was known here.

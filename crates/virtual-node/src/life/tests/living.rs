@@ -267,6 +267,33 @@ fn what_a_hub_has_lost_is_exported_again() {
     assert_eq!(**spec, PodExportSpec { resumed: true, ..export().spec });
 }
 
+/// A hub that was built anew has no terms at first, and one that was restored may have the export of a time before the Pod was taken.
+#[test]
+fn a_pod_that_runs_is_not_refused_by_a_hub_that_does_not_know_it() {
+    let init = LocalPod { phase: PodPhase::Pending, ..started() };
+    let terms = OffloadTerms::default();
+    let new = NodeState { terms, phase: VirtualNodePhase::Offered, ..node() };
+    for pod in [started(), init] {
+        for export in [None, Some(export())] {
+            let decision = decided(Some(&pod), export.as_ref(), &new, SETTLED);
+            assert_eq!(decision, Decision::default(), "{export:?}");
+        }
+    }
+}
+
+/// Otherwise it gets no place there, and its executor stops it as one that nothing knows.
+#[test]
+fn a_hub_learns_of_an_old_export_that_its_pod_runs() {
+    let old = export();
+    assert!(!old.spec.resumed);
+    let decision = decided(Some(&started()), Some(&old), &node(), SETTLED);
+    let [Action::Update(spec)] = &decision.actions[..] else { panic!("{decision:?}") };
+    assert!(spec.resumed && spec.spec_hash == old.spec.spec_hash);
+    let known = ExportState { spec: (**spec).clone(), ..ExportState::default() };
+    assert_eq!(decided(Some(&started()), Some(&known), &node(), SETTLED).actions, []);
+    assert_eq!(kinds(&decided(Some(&started()), Some(&taken()), &node(), SETTLED)), ["status"]);
+}
+
 #[test]
 fn a_pod_that_was_lost_fails_and_is_not_exported_again() {
     let remote = RemoteStatus { loss: Some(RemoteLoss::Evicted), ..running() };
