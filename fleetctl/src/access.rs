@@ -1,6 +1,7 @@
 //! The contexts of hub and members, and clients for them.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,6 +10,8 @@ use clap::Args;
 use fleet_accumulator::one_line;
 use fleet_runtime::clients::{self, ClientSet};
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+
+use crate::shell::quoted;
 
 /// How the clusters are reached.
 #[derive(Args, Clone, Debug)]
@@ -74,10 +77,38 @@ impl Access {
         Ok(Contexts { file, hub, given, patience: self.patience() })
     }
 
+    /// The line by which a script finds the contexts that were found here: those of the same names in other files may be of another
+    /// fleet. `None` where the usual file was read.
+    ///
+    /// # Errors
+    /// If there is no text for the path of a file.
+    pub(crate) fn exported(&self) -> Result<Option<String>> {
+        let files = match &self.kubeconfig {
+            Some(path) => Some(path.clone().into_os_string()),
+            None => std::env::var_os("KUBECONFIG").filter(|files| !files.is_empty()),
+        };
+        files.map(|files| export(&files)).transpose()
+    }
+
+    /// What commands that are printed need beside their contexts, where an option has named the file.
+    pub(crate) fn for_commands(&self) -> Result<Option<String>> {
+        let exported = self.kubeconfig.is_some().then(|| self.exported()).transpose()?.flatten();
+        Ok(exported.map(|export| format!("In the shell that the commands are for: {export}")))
+    }
+
     /// Maximum time to wait for a cluster.
     pub fn patience(&self) -> Duration {
         Duration::from_secs(self.timeout)
     }
+}
+
+/// By absolute paths: a script may be run elsewhere.
+fn export(files: &OsStr) -> Result<String> {
+    let files = std::env::split_paths(files).filter(|file| !file.as_os_str().is_empty());
+    let files: Vec<_> = files.map(std::path::absolute).collect::<Result<_, _>>()?;
+    let files = std::env::join_paths(files)?;
+    let files = files.to_str().context("the path of the kubeconfig is not UTF-8")?;
+    Ok(format!("export KUBECONFIG={}", quoted(files)))
 }
 
 impl Contexts {
@@ -119,5 +150,24 @@ impl Contexts {
         let encrypted = clients::require_encryption(&config.cluster_url);
         encrypted.map_err(|reason| anyhow::anyhow!("context {context}: {reason}"))?;
         Ok(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_find_the_files_wherever_they_are_run() {
+        let here = std::env::current_dir().unwrap();
+        let here = here.to_str().unwrap();
+        for (files, expected) in [
+            ("/etc/prod.yaml", "/etc/prod.yaml".to_owned()),
+            ("prod.yaml:/etc/b:", format!("{here}/prod.yaml:/etc/b")),
+            ("/my files/it's", r"'/my files/it'\''s'".to_owned()),
+        ] {
+            let line = export(OsStr::new(files)).unwrap();
+            assert_eq!(line, format!("export KUBECONFIG={expected}"));
+        }
     }
 }

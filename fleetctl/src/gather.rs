@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use fleet_accumulator::{
     Accumulator, AnyView, ClusterId, Config, Snapshot, SourceInfo, SourceSet, SourceSpec,
+    SourceState,
 };
 use fleet_api::events::BLOCKED;
 use fleet_api::{ObjectName, labels, names};
@@ -154,9 +155,14 @@ impl Watched {
         };
         let own = self.members().iter().map(|(name, member)| (name.clone(), own(member))).collect();
         let hub = HubSnapshot::clone(&self.hub.snapshot());
+        let lost = match hub.internal_members.state() {
+            SourceState::Stale { since, .. } => since.elapsed(),
+            _ => Duration::ZERO,
+        };
         let picture = Picture::new(self.clock.now(), hub, own);
         let reach = self.reach.snapshot().reach_reports.clone();
-        Picture { hub_context: Some(self.contexts.hub.clone()), reach, ..picture }
+        let heard = picture.now.checked_sub(lost).unwrap_or(picture.now);
+        Picture { heard, hub_context: Some(self.contexts.hub.clone()), reach, ..picture }
     }
 
     /// What agents have recently reported to block them in the namespace of a Service.

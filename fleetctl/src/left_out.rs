@@ -40,6 +40,6 @@ fn heartbeat(picture: &Picture, member: &Member) -> Option<jiff::Timestamp> {
     let key = ObjectName::new(identity.hub_namespace.as_str(), identity.cluster.as_str());
     let membership = picture.hub.internal_members.get(&key)?;
     let last = last_heartbeat(membership)?;
-    let silence = picture.now.duration_since(last);
+    let silence = picture.heard.duration_since(last);
     (silence < heartbeat_timeout(&picture.settings, membership)).then_some(last)
 }

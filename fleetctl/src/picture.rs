@@ -18,6 +18,8 @@ use crate::{denied, limits, modes, reserved};
 pub struct Picture {
     /// When it was taken.
     pub now: Timestamp,
+    /// Until when the hub has answered: what members write there was that old then, and is not seen to get older.
+    pub heard: Timestamp,
     /// Context of the hub, for the commands that are proposed.
     pub hub_context: Option<String>,
     /// The hub agent's settings, as far as the hub's objects show them.
@@ -79,7 +81,7 @@ impl Picture {
         });
         let members = members.collect();
         let (reach, blocked) = (View::default(), BTreeMap::new());
-        Self { now, hub_context: None, settings, hub, members, reach, blocked }
+        Self { now, heard: now, hub_context: None, settings, hub, members, reach, blocked }
     }
 
     /// How to call kubectl for a cluster of the fleet.

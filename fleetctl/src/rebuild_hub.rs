@@ -43,7 +43,8 @@ const DECIDED: [ResourceKind; 3] =
 /// Runs the command.
 pub(crate) async fn run(cli: &Cli, args: &RebuildHubArgs) -> Result<ExitCode> {
     let contexts = cli.access.contexts()?;
-    let mut found = Found { hub: contexts.hub.clone(), ..Found::default() };
+    let (hub, exported) = (contexts.hub.clone(), cli.access.exported()?);
+    let mut found = Found { exported, hub, ..Found::default() };
     match contexts.connect(&contexts.hub).await {
         Ok(hub) => read_hub(&hub.write, &mut found).await,
         Err(error) => found.unread.push(format!("{error:#}")),

@@ -9,7 +9,7 @@ use fleet_api::ObjectName;
 use crate::args::{Cli, Command, Explain, JoinArgs};
 use crate::explain::explain;
 use crate::gather::Watched;
-use crate::output::{Format, UNASKED, answer, data, print};
+use crate::output::{Format, UNASKED, answer, data, print, report};
 use crate::picture::Picture;
 use crate::render;
 use crate::story::Cause;
@@ -80,6 +80,11 @@ async fn show_explanation(cli: &Cli, service: &ObjectName) -> Result<ExitCode> {
     }
     let text = data(cli.output.format, &story)?;
     print(&text.unwrap_or_else(|| render::story(&story, cli.output.paint())))?;
+    if story.stops()
+        && let Some(note) = cli.access.for_commands()?
+    {
+        report(&note);
+    }
     Ok(answer(!story.stops()))
 }
 

@@ -199,7 +199,7 @@ fn of_member(picture: &Picture, name: &str, member: &Member, lag: Lag) -> Member
 fn lease_age(picture: &Picture, member: &Member) -> Option<i64> {
     let name = ObjectName::new(member.settings.identity.hub_namespace.as_str(), MEMBER_LEASE);
     let renewed = picture.hub.member_leases.get(&name)?.renewed?;
-    Some(picture.now.duration_since(renewed).as_secs().max(0))
+    Some(picture.heard.duration_since(renewed).as_secs().max(0))
 }
 
 /// The InternalMemberCluster of a member that waits for a confirmation that it may leave.
@@ -222,7 +222,7 @@ fn state(picture: &Picture, name: &str, member: &Member) -> (&'static str, Optio
     let Some(membership) = picture.hub.internal_members.get(&key) else {
         return ("Unmanaged", None);
     };
-    let silence = last_heartbeat(membership).map(|heard| picture.now.duration_since(heard));
+    let silence = last_heartbeat(membership).map(|sent| picture.heard.duration_since(sent));
     let seconds = silence.map(|silence| silence.as_secs().max(0));
     if membership.waits_for_confirmation() {
         return ("Unconfirmed", seconds);

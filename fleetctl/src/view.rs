@@ -30,7 +30,7 @@ use crate::explain::explain;
 use crate::picture::Picture;
 use crate::reach::reached::{Cell, Reached, current};
 use crate::status::{MemberStatus, Status};
-use crate::story::Hop;
+use crate::story::{Cause, Hop};
 use finding::Findings;
 use ports::{Ports, ports};
 use roles::{Roles, roles};
@@ -127,6 +127,7 @@ pub fn view(picture: &Picture, status: Status, namespaces: &[String]) -> View {
     let reach = Reached::of(current(&picture.reach, picture.now), picture.now).cells;
     let counts = ReachCounts::by_importer(&reach);
     let Status { members, unread, .. } = status;
+    let unread = unread.into_iter().chain(lost(picture)).collect();
     let member = |status: MemberStatus| {
         let drained = traffic::drained(picture, &status.name);
         let unseen = status.unseen.clone().or_else(|| stale(picture, &status.name));
@@ -135,6 +136,16 @@ pub fn view(picture: &Picture, status: Status, namespaces: &[String]) -> View {
     };
     let members = members.into_iter().map(member).collect();
     View { at: picture.now, members, services, reach, unread }
+}
+
+/// That the hub is not read any more; what it showed then stays, and shows nothing of how members go on.
+fn lost(picture: &Picture) -> Option<Hop> {
+    let SourceState::Stale { message, .. } = picture.hub.internal_members.state() else {
+        return None;
+    };
+    let says = format!("it does not answer any more, and what is shown is from before: {message}");
+    let advice = "look at the hub and at the way to it before you act on what is shown";
+    Some(Hop::stop("hub", "InternalMemberCluster", Cause::NotRead, says, advice))
 }
 
 /// Why a cluster is not read any more that was read before; what it showed then stays.

@@ -1,5 +1,5 @@
 //! The desk of an administrator of several fleets: the programs that are used there, and a kubeconfig in which this fleet has other names
-//! than the usual ones, which lead to another fleet.
+//! than the usual ones, which lead to another fleet. The kubeconfig of the shell has that other fleet alone.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -12,6 +12,7 @@ use fleet_testbed::binaries;
 use fleet_testbed::cluster::merged_kubeconfig;
 use fleet_testbed::crds;
 use fleet_testbed::go_module::KUBECTL;
+use kube::config::Kubeconfig;
 use serde_json::Value;
 use tokio::process::Command;
 
@@ -20,8 +21,7 @@ use crate::fleet::Fleet;
 /// Begins the contexts of the fleet.
 const OURS: &str = "prod-";
 /// Where the fleet is, as a user names it.
-pub(crate) const FLEET: &str =
-    "--hub-context prod-hub --member east=prod-east --member west=prod-west";
+pub(crate) const FLEET: &str = "--kubeconfig ../desk-programs/fleets --hub-context prod-hub --member east=prod-east --member west=prod-west";
 /// Another fleet, which has the contexts that `fleetctl` takes by itself. A command that does not name its cluster fails there.
 const STAGING: &str = r#"{
     "apiVersion": "v1", "kind": "Config", "current-context": "hub",
@@ -61,8 +61,8 @@ impl Desk {
             fleet.bare().clusters().iter().map(|it| (it, format!("{OURS}{}", it.name())));
         let contexts: Vec<_> = contexts.collect();
         let clusters: Vec<_> = contexts.iter().map(|(it, name)| (*it, name.as_str())).collect();
-        let kubeconfig = serde_saphyr::to_string(&merged_kubeconfig(&clusters)?)?;
-        std::fs::write(programs.join("kubeconfig"), kubeconfig)?;
+        let fleets = Kubeconfig::from_yaml(STAGING)?.merge(merged_kubeconfig(&clusters)?)?;
+        std::fs::write(programs.join("fleets"), serde_saphyr::to_string(&fleets)?)?;
         std::fs::write(programs.join("staging"), STAGING)?;
         Ok(Self { folder, programs })
     }
@@ -79,14 +79,13 @@ impl Desk {
         let path = std::env::split_paths(&path);
         let path = std::env::join_paths(std::iter::once(self.programs.clone()).chain(path))?;
         let home: &Path = &self.folder;
-        let kubeconfigs = ["staging", "kubeconfig"].map(|file| self.programs.join(file));
         let ran = Command::new("sh")
             .args(["-euc", commands])
             .current_dir(home)
             .env_clear()
             .env("PATH", path)
             .env("HOME", home)
-            .env("KUBECONFIG", std::env::join_paths(kubeconfigs)?)
+            .env("KUBECONFIG", self.programs.join("staging"))
             .kill_on_drop(true)
             .output();
         let ran = tokio::time::timeout(PLAN_DEADLINE, ran).await.context("it does not end")??;

@@ -101,7 +101,7 @@ pub(crate) async fn what_is_broken(fleet: &Fleet, web: &ManualService) -> Result
     let token = "\nfleetctl join east --secret --print nothing --hub-context prod-hub --member east=prod-east\n";
     ensure!(plan.contains(token), "{plan}");
     desk.run("sh plan.sh").await?;
-    desk.run("fleetctl join west --print nothing --hub-context prod-hub").await?;
+    desk.run(&format!("fleetctl join west --print nothing {FLEET}")).await?;
     remove(fleet.west(), kinds::NODE, ("", GHOST)).await?;
     wait_until("the doctor is silent", DEADLINE, async || {
         let found = desk.examine().await?;

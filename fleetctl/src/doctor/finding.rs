@@ -52,6 +52,12 @@ impl Finding {
         Self { command: Some(command.into()), ..self }
     }
 
+    /// With the command that mends it, where there is one.
+    #[must_use]
+    pub fn mend_with(self, command: Option<String>) -> Self {
+        Self { command, ..self }
+    }
+
     /// Something that does not work.
     pub fn failure(what: impl Into<String>, advice: impl Into<String>) -> Self {
         Self::new(Level::Failure, what, Some(advice.into()))

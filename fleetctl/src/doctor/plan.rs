@@ -15,9 +15,11 @@ const HEAD: &str = "#!/bin/sh
 set -eu
 ";
 
-/// The script. Findings that are merely good to know have no part in it; a command is in it once.
-pub(super) fn script(report: &Report) -> String {
+/// The script. `exported` leads its commands to the kubeconfig that was read. Findings that are merely good to know have no part in it; a
+/// command is in it once.
+pub(super) fn script(report: &Report, exported: Option<&str>) -> String {
     let mut text = HEAD.to_owned();
+    text.extend(exported.map(|export| format!("{export}\n")));
     let mut done = BTreeSet::new();
     let wanted = |line: &&Line| matches!(line.level, Level::Failure | Level::Warning);
     for found in report.results.iter().filter(wanted) {
@@ -59,7 +61,7 @@ mod tests {
 
     fn lines(findings: Vec<Finding>) -> String {
         let lines = findings.into_iter().map(|it| Line::of("west", "claim", it)).collect();
-        script(&Report::new(lines))
+        script(&Report::new(lines), None)
     }
 
     #[test]
@@ -75,6 +77,12 @@ mod tests {
         let expected = "\n# west claim: first\none\n\n# west claim: second\ntwo\n\n# west claim: third\n# The same command as \
                         above.\n\n# west claim: fourth\n# By hand: think about it\n\n# Not checked: west claim\n";
         assert_eq!(text.strip_prefix(HEAD), Some(expected));
+    }
+
+    #[test]
+    fn the_kubeconfig_comes_first() {
+        let text = script(&Report::new(Vec::new()), Some("export KUBECONFIG=/prod"));
+        assert!(text.starts_with(&format!("{HEAD}export KUBECONFIG=/prod\n\n")), "{text}");
     }
 
     #[test]

@@ -29,12 +29,17 @@ pub(crate) async fn run(cli: &Cli, args: &DoctorArgs) -> Result<ExitCode> {
     }
     let results = checks::examine(&gather::fleet(&cli.access).await?);
     if args.fix_plan {
-        print_file(&plan::script(&results))?;
+        print_file(&plan::script(&results, cli.access.exported()?.as_deref()))?;
         return Ok(exit_code(&results));
     }
     let text = data(cli.output.format, &results)?;
     let wide = cli.output.format == Format::Wide;
     print(&text.unwrap_or_else(|| results.text(wide, cli.output.paint())))?;
+    if results.results.iter().any(|line| line.command.is_some())
+        && let Some(note) = cli.access.for_commands()?
+    {
+        report(&note);
+    }
     Ok(exit_code(&results))
 }
 
@@ -69,6 +74,9 @@ async fn print_corefile(cli: &Cli) -> Result<ExitCode> {
         report(&terminal::line(&says));
     }
     report(&format!("To apply it: {}", edit(&seen, context)?));
+    if let Some(note) = cli.access.for_commands()? {
+        report(&note);
+    }
     Ok(answer(first.is_empty()))
 }
 

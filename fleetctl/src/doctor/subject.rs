@@ -50,7 +50,7 @@ impl<'a> Subject<'a> {
     }
 
     /// The command that gives the chart of the member agent these values.
-    pub fn helm(&self, values: &[&str]) -> String {
+    pub fn helm(&self, values: &[&str]) -> Option<String> {
         helm(MEMBER_CHART, &self.own.context, &self.own.base, values)
     }
 

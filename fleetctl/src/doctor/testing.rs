@@ -122,6 +122,8 @@ fn base(chart: &str) -> Base {
         account: chart.to_owned(),
         system_namespace: "fleet-system".to_owned(),
         lease_namespace: "fleet-system".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        repository: None,
         is_of_chart: true,
     };
     Base {

@@ -80,7 +80,7 @@ fn heartbeat(picture: &Picture, name: &str, member: &Member) -> Option<Hop> {
         let says = "its agent has never sent a heartbeat";
         return Some(Hop::stop(name, OBJECT, Cause::MemberSilent, says, look(picture, name)));
     };
-    let silence = picture.now.duration_since(last);
+    let silence = picture.heard.duration_since(last);
     if silence < heartbeat_timeout(&picture.settings, membership) {
         return Some(Hop::ok(name, OBJECT, format!("last heartbeat {} ago", age(silence))));
     }

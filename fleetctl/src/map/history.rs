@@ -10,14 +10,16 @@ use super::moments::{Events, Moment};
 use crate::reach::reached::Cell;
 use crate::view::{MemberView, ServiceView, View};
 
-/// Services, members and cells of reach in all frames together; a Service that several frames share counts once.
-const MOST: usize = 20_000;
+/// Parts of Services, members and cells of reach in all frames together; a Service that several frames share counts once.
+const MOST: usize = 200_000;
 /// Most and least frames.
 const FRAMES: (usize, usize) = (3, 300);
 
 /// The frames of the last while, oldest first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct History {
+    /// See [`MOST`].
+    most: usize,
     frames: VecDeque<Kept>,
     /// How many were dropped.
     dropped: usize,
@@ -32,11 +34,24 @@ struct Kept {
     events: Option<Events>,
 }
 
+impl Default for History {
+    fn default() -> Self {
+        Self::of(MOST)
+    }
+}
+
 impl History {
+    fn of(most: usize) -> Self {
+        Self { most, frames: VecDeque::new(), dropped: 0 }
+    }
+
     /// Adds what is seen. What differs from the last frame in ages alone takes its place. Returns whether something has changed.
     pub(super) fn add(&mut self, mut view: View) -> bool {
         let last = self.frames.back();
-        let own = last.map_or(view.services.len(), |last| share(&mut view, &last.frame.view));
+        let own = match last {
+            Some(last) => share(&mut view, &last.frame.view),
+            None => parts(&view),
+        };
         let own = own + unshared(&view);
         let is_new = last.is_none_or(|last| !is_same(&last.frame.view, &view));
         let events = last.and_then(|last| Events::between(&last.frame.view, &view));
@@ -49,12 +64,13 @@ impl History {
     }
 
     fn shrink(&mut self) {
+        let most = self.most;
         let changed: usize = self.frames.iter().skip(1).map(|kept| kept.own).sum();
-        let whole = |view: &View| view.services.len() + unshared(view);
+        let whole = |view: &View| parts(view) + unshared(view);
         let first = self.frames.front().map_or(0, |kept| whole(&kept.frame.view));
         let mut held = first + changed;
         let is_large =
-            |held: usize, frames: usize| frames > FRAMES.1 || (held > MOST && frames > FRAMES.0);
+            |held: usize, frames: usize| frames > FRAMES.1 || (held > most && frames > FRAMES.0);
         while is_large(held, self.frames.len()) {
             let gone = self.frames.pop_front().map_or(0, |kept| unshared(&kept.frame.view));
             self.dropped += 1;
@@ -93,7 +109,17 @@ fn unshared(view: &View) -> usize {
     view.members.len() + view.reach.len()
 }
 
-/// Takes over every Service that is the same in an earlier view, and returns the number of the others. Both are in the order of names.
+/// What a Service is made of: an importer has a share of each exporter, so that these are most of a Service with many of both.
+fn parts_of(service: &ServiceView) -> usize {
+    let edges = service.exporters.iter().chain(&service.importers);
+    1 + edges.map(|edge| 1 + edge.shares.len() + edge.unreached.len()).sum::<usize>()
+}
+
+fn parts(view: &View) -> usize {
+    view.services.iter().map(|service| parts_of(service)).sum()
+}
+
+/// Takes over every Service that is the same in an earlier view, and returns the parts of the others. Both are in the order of names.
 fn share(view: &mut View, earlier: &View) -> usize {
     let mut before = earlier.services.iter().peekable();
     let mut own = 0;
@@ -101,7 +127,7 @@ fn share(view: &mut View, earlier: &View) -> usize {
         while before.next_if(|it| name(it) < name(service)).is_some() {}
         match before.next_if(|it| *it == service) {
             Some(same) => *service = Arc::clone(same),
-            None => own += 1,
+            None => own += parts_of(service),
         }
     }
     own
@@ -136,6 +162,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
+    use crate::view::{Edge, Share};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -199,28 +226,46 @@ mod tests {
         View { at: at(i64::try_from(second).unwrap()), services, ..View::default() }
     }
 
+    const SERVICES: usize = 9000;
+
     #[test]
     fn what_has_not_changed_is_shared() {
-        let mut history = History::default();
+        let mut history = History::of(2 * SERVICES + 2000);
         for second in 0..50 {
-            assert!(history.add(fleet(second, 9000)));
+            assert!(history.add(fleet(second, SERVICES)));
         }
         let mut kept: Vec<_> = history.frames.iter().collect();
-        assert_eq!(kept.len(), 50, "nine thousand Services count once");
+        assert_eq!(kept.len(), 50, "all these Services count once");
         let last = kept.pop().unwrap();
         let before = kept.pop().unwrap();
         assert_eq!(last.own, 2, "the one that changed, and the one that changed back");
         let shared = last.frame.view.services.iter().zip(&before.frame.view.services);
-        assert_eq!(shared.filter(|(one, other)| Arc::ptr_eq(one, other)).count(), 8998);
+        assert_eq!(shared.filter(|(one, other)| Arc::ptr_eq(one, other)).count(), SERVICES - 2);
         // Fleets that have nothing in common.
         for second in 50..60 {
-            let mut other = fleet(second, 9000);
+            let mut other = fleet(second, SERVICES);
             for service in &mut other.services {
                 Arc::make_mut(service).verdict = format!("{second}");
             }
             history.add(other);
         }
         assert_eq!(history.frames.len(), FRAMES.0);
+    }
+
+    /// Each of a hundred importers has a share of each of a hundred exporters.
+    #[test]
+    fn a_service_counts_with_all_its_parts() {
+        let mut history = History::default();
+        let share = Share { member: "east".to_owned(), ready: 1, last_resort: 0, percent: 1 };
+        for second in 0..100 {
+            let mut view = fleet(0, 1);
+            let edge = Edge { shares: vec![share.clone(); 100], ..Edge::default() };
+            let service = Arc::make_mut(&mut view.services[0]);
+            service.importers = vec![edge; 100];
+            service.verdict = second.to_string();
+            history.add(view);
+        }
+        assert_eq!(history.frames.len(), MOST / (1 + 100 + 100 * 100));
     }
 
     #[test]

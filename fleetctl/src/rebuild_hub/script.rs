@@ -45,6 +45,8 @@ const DRAINS: &str = "
 /// What is known of the fleet.
 #[derive(Debug, Default)]
 pub(super) struct Found {
+    /// The line that leads commands to the kubeconfig that was read, unless that is the usual one.
+    pub(super) exported: Option<String>,
     /// Context of the hub.
     pub(super) hub: String,
     /// Members, by name.
@@ -71,6 +73,7 @@ impl Found {
 
 pub(super) fn of(found: &Found) -> String {
     let mut text = HEAD.to_owned();
+    text.extend(found.exported.iter().map(|export| format!("{export}\n")));
     for unread in &found.unread {
         let _ = writeln!(text, "# Not read: {}", line(unread));
     }
@@ -184,6 +187,7 @@ mod tests {
         let east = Member { policy: Some(policy), maker: Maker::Join, context, place };
         let west = Member { maker: Maker::Chart, ..Member::default() };
         Found {
+            exported: Some("export KUBECONFIG=/prod".to_owned()),
             hub: "my hub".to_owned(),
             members: [("east".to_owned(), east), ("west".to_owned(), west)].into(),
             namespaces: ["shop".to_owned()].into(),
@@ -196,6 +200,7 @@ mod tests {
     #[test]
     fn everything_that_was_found_is_in_the_script() {
         let script = of(&found());
+        assert!(script.starts_with(&format!("{HEAD}export KUBECONFIG=/prod\n")), "{script}");
         for expected in [
             " || kubectl --context 'my hub' create namespace shop\n",
             r#"printf '%s' '{"data":{"cidrs":"it'\''s"},"kind":"ConfigMap"}' |"#,

@@ -48,6 +48,10 @@ fn of_cluster(cluster: Option<&str>, old: &ClusterObjects, new: &ClusterObjects)
         if before.map(|before| &before.state) != Some(&after.state) {
             changes.push(Change::State(cluster(), *kind, after.state.clone()));
         }
+        // What could not be read is not gone.
+        if after.state.unread().is_some() {
+            continue;
+        }
         for (name, text) in &after.objects {
             if before.and_then(|before| before.objects.get(name)) != Some(text) {
                 changes.push(Change::Present(cluster(), *kind, name.clone(), Arc::clone(text)));
@@ -89,5 +93,38 @@ impl FleetObjects {
             None => &mut self.hub,
             Some(name) => &mut self.members.entry(name.clone()).or_default().objects,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fleet_api::kinds::SERVICE_EXPORT as KIND;
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::recorded::cluster::KindObjects;
+
+    /// A list that fails now and then would record that all went and came back, until the recording is full.
+    #[test]
+    fn what_could_not_be_read_is_not_gone() {
+        let mut good = FleetObjects::new(Timestamp::UNIX_EPOCH);
+        good.hub.insert(KIND, ObjectName::new("shop", "web"), "{}".into());
+        let mut failed = FleetObjects::new(Timestamp::UNIX_EPOCH);
+        let mut kept = good.clone();
+        for state in [KindState::Failed("504".to_owned()), KindState::Forbidden("403".to_owned())] {
+            let of_kind = KindObjects { state: state.clone(), ..KindObjects::default() };
+            failed.hub.kinds.insert(KIND, of_kind);
+            let found = changes(&kept, &failed);
+            assert_eq!(found, [Change::State(None, KIND, state)]);
+            for change in &found {
+                kept.apply(change);
+            }
+        }
+        assert_eq!(changes(&kept, &good), [Change::State(None, KIND, KindState::Read)]);
+        failed
+            .hub
+            .kinds
+            .insert(KIND, KindObjects { state: KindState::Missing, ..KindObjects::default() });
+        assert_eq!(changes(&kept, &failed).len(), 2, "it is not served any more");
     }
 }

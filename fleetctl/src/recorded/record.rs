@@ -129,7 +129,11 @@ impl Writer {
         }
         append(&mut self.file, text.as_bytes(), self.written).context("write the recording")?;
         (self.written, self.objects, self.frames) = (size, objects, self.frames + 1);
-        (self.began, self.last) = (true, FleetObjects { at, ..fleet.clone() });
+        // As it is read again.
+        for change in &changes {
+            self.last.apply(change);
+        }
+        (self.began, self.last.at) = (true, at);
         Ok(true)
     }
 }

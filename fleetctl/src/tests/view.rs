@@ -2,19 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Instant;
 
-use fleet_accumulator::ClusterId;
+use fleet_accumulator::{ClusterId, SourceState};
 use fleet_api::{ObjectName, kinds};
 use fleet_model_server::ModelServer;
+use jiff::SignedDuration;
 use serde_json::json;
 
 use super::world::{World, home, namespace};
+use crate::picture::Picture;
+use crate::status::status;
 use crate::story::Cause;
 use crate::view::{Edge, Endpoints, ServiceView, View, view};
 
 fn of(world: &World) -> View {
     let picture = world.picture();
-    view(&picture, crate::status::status(&picture), &[])
+    view(&picture, status(&picture), &[])
 }
 
 fn only(found: View) -> ServiceView {
@@ -125,6 +129,27 @@ fn a_member_whose_cluster_is_not_seen_has_what_the_hub_has_for_it() {
     assert_eq!(found.members[1].unseen.as_deref(), Some("no context"));
     let service = only(found);
     assert_eq!(service.importers[0].endpoints, Endpoints { ready: 1, draining: 0 });
+}
+
+/// Its members go on, and are not to be drained or forgotten for it.
+#[test]
+fn a_hub_that_does_not_answer_makes_no_member_silent() {
+    let mut picture = World::shared().picture();
+    let states = |picture: &Picture| -> Vec<_> {
+        status(picture).members.iter().map(|member| member.state).collect()
+    };
+    let before = states(&picture);
+    assert!(!before.contains(&"Silent"), "{before:?}");
+    let (since, message) = (Instant::now(), "connection refused".into());
+    let stale = SourceState::Stale { since, message };
+    picture.hub.internal_members = picture.hub.internal_members.in_state(stale);
+    picture.now += SignedDuration::from_hours(1);
+    let found = view(&picture, status(&picture), &[]);
+    assert_eq!(states(&picture), before);
+    let shown = found.unread.iter().map(|hop| hop.says.as_str()).collect::<Vec<_>>();
+    assert!(matches!(shown[..], [one] if one.contains("connection refused")), "{shown:?}");
+    picture.heard = picture.now;
+    assert!(states(&picture).contains(&"Silent"), "those that the hub itself has not heard");
 }
 
 /// A report of west about web, whose endpoints of east do not answer.

@@ -53,7 +53,7 @@ pub fn what_if(fleet: &FleetObjects, action: &Action) -> Result<(Answer, Picture
         unread: unread.map(|(name, _)| name.clone()).collect(),
     };
     // Ages are those of now.
-    Ok((answer, Picture { now: fleet.at, ..after }))
+    Ok((answer, Picture { now: fleet.at, heard: fleet.at, ..after }))
 }
 
 /// All members depend on the hub: nothing is concluded from the absence of what was not read there.

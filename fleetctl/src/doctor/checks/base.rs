@@ -2,13 +2,10 @@
 
 use crate::doctor::finding::{Finding, Outcome, Read, known};
 use crate::doctor::list::list;
-use crate::doctor::mend::{HUB_CHART, MEMBER_CHART, helm, owns};
+use crate::doctor::mend::{HUB_CHART, MEMBER_CHART, RELEASE, helm, is_newer, owns};
 use crate::doctor::seen::{Base, Hub, Kind, OnHub, Policy, Seen};
 use crate::doctor::subject::Subject;
 use crate::shell::quoted;
-
-/// The release of this program, of which the charts beside it are, too.
-const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
 /// The cluster that an agent is in.
 struct Place<'a> {
@@ -26,7 +23,7 @@ impl<'a> Place<'a> {
         Self { chart: MEMBER_CHART, context: &member.own.context, base: &member.own.base }
     }
 
-    fn helm(&self, values: &[&str]) -> String {
+    fn helm(&self, values: &[&str]) -> Option<String> {
         helm(self.chart, self.context, self.base, values)
     }
 }
@@ -49,7 +46,7 @@ fn kinds_of(place: &Place<'_>) -> Outcome {
         let what = format!("definitions are missing: {}: the agent waits for them", list(missing));
         let advice = format!("install them: value crds.install=true of the chart {}", place.chart);
         let command = place.helm(&["crds.install=true"]);
-        findings.push(Finding::failure(what, advice).mend(command));
+        findings.push(Finding::failure(what, advice).mend_with(command));
     }
     findings.extend(kinds.iter().filter(|kind| kind.exists).filter_map(|it| outdated(it, place)));
     Ok(findings)
@@ -66,7 +63,7 @@ fn outdated(kind: &Kind, place: &Place<'_>) -> Option<Finding> {
         if !owns(place.base, kind) {
             return finding;
         }
-        finding.mend(place.helm(&["crds.install=true"]))
+        finding.mend_with(place.helm(&["crds.install=true"]))
     };
     if !versions.is_empty() {
         let what = format!("the definition {name} does not serve {}", list(versions));
@@ -113,7 +110,7 @@ fn rights_of(place: &Place<'_>) -> Outcome {
         list(lacks)
     );
     let advice = format!("bring the release of the chart {} to this version", place.chart);
-    Ok(vec![Finding::failure(what, advice).mend(place.helm(&["rbac.create=true"]))])
+    Ok(vec![Finding::failure(what, advice).mend_with(place.helm(&["rbac.create=true"]))])
 }
 
 /// Whether a member agent may do on the hub what the chart lets members do.
@@ -157,12 +154,20 @@ fn policies_of(place: &Place<'_>) -> Outcome {
         return Ok(vec![Finding::information(what, advice)]);
     }
     let mut findings = Vec::new();
+    let (newer, ours): (Vec<_>, Vec<_>) =
+        ours.into_iter().partition(|policy| is_newer(&policy.version));
+    if !newer.is_empty() {
+        let names = list(newer.iter().map(|policy| &policy.name));
+        let what = format!("admission policies are of a newer release than {RELEASE}: {names}");
+        let advice = "examine this fleet with the fleetctl of that release: this one knows less";
+        findings.push(Finding::information(what, advice));
+    }
     let mut say = |policies: Vec<&&Policy>, what: &str| {
         if !policies.is_empty() {
             let names = list(policies.iter().map(|policy| &policy.name));
             let advice = format!("bring the release of the chart {chart} to this version");
             let finding = Finding::warning(format!("admission policies {what}: {names}"), advice);
-            findings.push(finding.mend(place.helm(&[])));
+            findings.push(finding.mend_with(place.helm(&[])));
         }
     };
     say(
@@ -172,7 +177,7 @@ fn policies_of(place: &Place<'_>) -> Outcome {
         ),
     );
     say(
-        ours.iter().filter(|policy| !policy.is_bound).collect(),
+        newer.iter().chain(&ours).filter(|policy| !policy.is_bound).collect(),
         "have no binding, and refuse nothing",
     );
     Ok(findings)
@@ -288,6 +293,12 @@ mod tests {
         assert!(found[0].command.as_ref().unwrap().ends_with("--reset-then-reuse-values"));
         world.own().base.policies.as_mut().unwrap()[0].chart = HUB_CHART.to_owned();
         assert_eq!(levels(&world.examine(policies)), ["information"], "those of the hub's chart");
+        let policy = &mut world.own().base.policies.as_mut().unwrap()[0];
+        (policy.chart, policy.version) = (MEMBER_CHART.to_owned(), "999.0.0".to_owned());
+        policy.is_bound = true;
+        let found = world.examine(policies);
+        assert_eq!(levels(&found), ["information"]);
+        assert!(found[0].what.contains("of a newer release") && found[0].command.is_none());
     }
 
     #[test]

@@ -51,7 +51,7 @@ fn accepted(report: &Report, hub: &Hub) -> Option<Finding> {
             "the hub agent has not answered whether the member takes part in the standard API";
         let advice = "run the hub agent with --multicluster=on: value multicluster.mode of the chart hub-agent";
         let command = hub_helm(hub, &["multicluster.mode=on"]);
-        return Some(Finding::failure(what, advice).mend(command));
+        return Some(Finding::failure(what, advice).mend_with(command));
     };
     let message = &accepted.message;
     if !accepted.is_true {

@@ -48,18 +48,18 @@ pub(super) fn served(member: &Subject<'_>) -> Outcome {
             "the cluster does not serve {kinds} of multicluster.x-k8s.io/v1beta1: the member agent neither exports nor imports \
              through the standard API"
         );
-        findings.push(Finding::failure(what, INSTALL).mend(install()));
+        findings.push(Finding::failure(what, INSTALL).mend_with(install()));
     }
     if lacks(&served.v1alpha1, IMPORT) {
         let what = "the cluster does not serve ServiceImport of multicluster.x-k8s.io/v1alpha1, which CoreDNS reads: with \
                     multicluster in its Corefile it never becomes ready";
-        findings.push(Finding::failure(what, INSTALL).mend(install()));
+        findings.push(Finding::failure(what, INSTALL).mend_with(install()));
     }
     if lacks(&served.about, PROPERTY) {
         let what = "the cluster does not serve ClusterProperty of about.k8s.io/v1beta1: programs in it cannot read the names of \
                     the cluster and of its clusterset";
         let command = member.helm(&["crds.about=true"]);
-        findings.push(Finding::warning(what, INSTALL_ABOUT).mend(command));
+        findings.push(Finding::warning(what, INSTALL_ABOUT).mend_with(command));
     }
     Ok(findings)
 }

@@ -69,7 +69,7 @@ pub(super) fn rights(member: &Subject<'_>) -> Outcome {
     let finding = Finding::failure(what, advice);
     // The chart binds the ServiceAccount of that name.
     Ok(vec![if account == "coredns" {
-        finding.mend(member.helm(&["multicluster.coreDNS=true"]))
+        finding.mend_with(member.helm(&["multicluster.coreDNS=true"]))
     } else {
         finding
     }])

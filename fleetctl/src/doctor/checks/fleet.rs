@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use fleet_api::multicluster::standard::CLUSTER_ID;
-use fleet_api::names::member_namespace;
+use fleet_api::names::{is_dns1123_label, member_namespace, member_of_namespace};
+use fleet_model::denied_namespaces::DeniedNamespaces;
 
 use crate::doctor::finding::{Finding, Outcome, known};
 use crate::doctor::list::list;
@@ -33,11 +34,23 @@ pub(super) fn namespaces(_: &Seen, hub: &Hub) -> Outcome {
         let what = format!(
             "{count} exports are of Services in the namespace {namespace}, which the hub does not have: no member can import them"
         );
-        let advice = "create it on the hub, empty: what the hub agent decides about these Services lies there";
-        let command = format!("{} create namespace {}", kubectl(&hub.context), quoted(namespace));
-        findings.push(Finding::failure(what, advice).mend(command));
+        let finding = |advice: &str| Finding::failure(what.as_str(), advice);
+        findings.push(if is_of_users(namespace) {
+            let create = format!("{} create namespace {}", kubectl(&hub.context), quoted(namespace));
+            finding("create it on the hub, empty: what the hub agent decides about these Services lies there")
+                .mend(create)
+        } else {
+            finding("find out which member exports them: users have no such namespace")
+        });
     }
     Ok(findings)
+}
+
+/// Members write the name: it may be an option to commands, the namespace of another member, or one of which nothing is exported.
+fn is_of_users(namespace: &str) -> bool {
+    is_dns1123_label(namespace)
+        && member_of_namespace(namespace).is_none()
+        && !DeniedNamespaces::default().include(namespace)
 }
 
 /// Whether each member is a cluster of its own, under a name of its own.
@@ -102,6 +115,12 @@ mod tests {
         );
         world.hub().namespaces.as_mut().unwrap().insert("team".to_owned());
         assert_eq!(world.examine_hub(namespaces), []);
+        for written in ["--kubeconfig=x", "fleet-member-ghost", "kube-foo", "default", "A"] {
+            world.hub().exported = Ok([(written.to_owned(), 1)].into());
+            let found = world.examine_hub(namespaces);
+            assert_eq!(found[0].command, None, "{found:?}");
+        }
+        world.hub().exported = Ok(BTreeMap::new());
         world.hub().registered.as_mut().unwrap().insert("north".to_owned());
         let found = world.examine_hub(namespaces);
         assert!(found[0].what.contains("no namespace fleet-member-north"), "{found:?}");

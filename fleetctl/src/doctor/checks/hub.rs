@@ -25,7 +25,7 @@ pub(super) fn definitions(seen: &Seen, hub: &Hub) -> Outcome {
         missing.join(" and ")
     );
     let advice = "value multicluster.mode=on of the chart hub-agent installs the definitions";
-    Ok(vec![Finding::failure(what, advice).mend(hub_helm(hub, &["multicluster.mode=on"]))])
+    Ok(vec![Finding::failure(what, advice).mend_with(hub_helm(hub, &["multicluster.mode=on"]))])
 }
 
 /// Whether EndpointSliceExports carry all that names in DNS and zones need.
@@ -40,7 +40,11 @@ pub(super) fn endpoint_details(_: &Seen, hub: &Hub) -> Outcome {
     let finding = Finding::warning(what, advice);
     let name = format!("{}.{}", SLICES.plural, SLICES.group);
     let is_ours = known(&hub.base.kinds)?.iter().any(|it| it.name == name && owns(&hub.base, it));
-    Ok(vec![if is_ours { finding.mend(hub_helm(hub, &["crds.install=true"])) } else { finding }])
+    Ok(vec![if is_ours {
+        finding.mend_with(hub_helm(hub, &["crds.install=true"]))
+    } else {
+        finding
+    }])
 }
 
 #[cfg(test)]

@@ -13,11 +13,13 @@ pub(super) fn hints(member: &Subject<'_>) -> Outcome {
     if !agent.is_some_and(|agent| agent.gives_hints) {
         return Ok(Vec::new());
     }
-    let what = match known(&member.own.proxy)? {
+    let proxy = known(&member.own.proxy)?.as_ref();
+    let is_old = |version: &(u64, u64)| *version < FIRST;
+    let what = match proxy {
         None => "traffic is directed by zone hints, and kube-system has no DaemonSet kube-proxy: what serves Services here may not \
                  follow them"
             .to_owned(),
-        Some(Proxy { version: Some(version), .. }) if *version < FIRST => format!(
+        Some(Proxy { version: Some(version), .. }) if is_old(version) => format!(
             "traffic is directed by zone hints, and kube-proxy is {}.{}: it follows them as they are meant from {}.{} on",
             version.0, version.1, FIRST.0, FIRST.1
         ),
@@ -28,8 +30,11 @@ pub(super) fn hints(member: &Subject<'_>) -> Outcome {
     };
     let advice = "unless it follows zone hints, direct traffic by conditions of endpoints: value traffic.dataPlane=conditions of the \
                   chart member-agent";
-    let command = member.helm(&["traffic.dataPlane=conditions"]);
-    Ok(vec![Finding::warning(what, advice).mend(command)])
+    let finding = Finding::warning(what, advice);
+    // What is not known may follow them, as kube-proxy within another program does: that is for a person to find out.
+    let is_known = proxy.and_then(|proxy| proxy.version.as_ref()).is_some_and(is_old);
+    let command = is_known.then(|| member.helm(&["traffic.dataPlane=conditions"])).flatten();
+    Ok(vec![finding.mend_with(command)])
 }
 
 /// Modes that do.
@@ -45,16 +50,18 @@ mod tests {
         let mut world = sound();
         assert_eq!(world.examine(hints), []);
         let proxy = |mode: Option<&str>, version| Proxy { mode: mode.map(str::to_owned), version };
-        for (found, words) in [
-            (None, "no DaemonSet kube-proxy"),
-            (Some(proxy(None, Some((1, 33)))), "kube-proxy is 1.33"),
-            (Some(proxy(Some("userspace"), Some((1, 34)))), "in mode userspace"),
+        for (found, words, is_known) in [
+            (None, "no DaemonSet kube-proxy", false),
+            (Some(proxy(None, Some((1, 33)))), "kube-proxy is 1.33", true),
+            (Some(proxy(Some("userspace"), Some((1, 34)))), "in mode userspace", false),
         ] {
             world.own().proxy = Ok(found);
             let found = world.examine(hints);
             assert_eq!(levels(&found), ["warning"]);
             assert!(found[0].what.contains(words), "{found:?}");
-            assert!(found[0].command.as_ref().unwrap().ends_with("traffic.dataPlane=conditions"));
+            let command = "traffic.dataPlane=conditions";
+            let is_mended = found[0].command.as_ref().is_some_and(|it| it.ends_with(command));
+            assert_eq!(is_mended, is_known, "{found:?}");
         }
         world.agent().gives_hints = false;
         assert_eq!(world.examine(hints), [], "no hints are given");

@@ -11,6 +11,8 @@ use crate::doctor::fields::{containers, name_of, object_name, plain_setting, tex
 use crate::doctor::seen::{Install, Policy, Proxy, Token};
 use crate::yaml;
 
+/// The container that charts run the agent in.
+const CONTAINER: &str = "agent";
 /// Labels that charts set.
 const INSTANCE: &str = "app.kubernetes.io/instance";
 const NAME: &str = "app.kubernetes.io/name";
@@ -29,6 +31,7 @@ pub(in crate::doctor) fn install(deployments: &[Value]) -> Option<Install> {
     let deployment = deployments.iter().find(runs).or_else(|| deployments.first())?;
     let spec = &deployment["spec"]["template"]["spec"];
     let release = label(deployment, INSTANCE);
+    let agent = containers(deployment).find(|it| it["name"] == CONTAINER);
     let namespace =
         |names| plain_setting(deployment, names).unwrap_or_else(|| SYSTEM_NAMESPACE.to_owned());
     Some(Install {
@@ -36,6 +39,8 @@ pub(in crate::doctor) fn install(deployments: &[Value]) -> Option<Install> {
         release: release.unwrap_or_default(),
         system_namespace: namespace(OWN_NAMESPACE),
         lease_namespace: namespace(LEASES),
+        version: label(deployment, VERSION).unwrap_or_default(),
+        repository: agent.and_then(|it| repository(it["image"].as_str()?)),
         namespace: object_name(deployment).namespace.to_string(),
         account: text(&spec["serviceAccountName"]).unwrap_or_else(|| "default".to_owned()),
     })
@@ -77,9 +82,24 @@ impl Proxy {
 
 /// Major and minor in the tag of an image.
 fn minor(image: &str) -> Option<(u64, u64)> {
-    let image = image.split_once('@').map_or(image, |(image, _)| image);
-    let (_, tag) = image.rsplit_once(':')?;
+    let (_, tag) = without_digest(image).rsplit_once(':')?;
     numbers(tag)
+}
+
+/// Where an image is from, if its name is one that the charts accept: it becomes a part of commands.
+fn repository(image: &str) -> Option<String> {
+    let image = without_digest(image);
+    // A colon before a slash is that of a port.
+    let tagged = image.rsplit_once(':').filter(|(_, tag)| !tag.contains('/'));
+    let repository = tagged.map_or(image, |(repository, _)| repository);
+    let is_plain =
+        |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-' | b'/' | b':');
+    let is_plain = !repository.is_empty() && repository.bytes().all(is_plain);
+    (is_plain && !repository.starts_with('-')).then(|| repository.to_owned())
+}
+
+fn without_digest(image: &str) -> &str {
+    image.split_once('@').map_or(image, |(image, _)| image)
 }
 
 /// Major and minor of a version, such as `v1.36.1-gke.100`.
@@ -131,10 +151,18 @@ mod tests {
     #[test]
     fn an_install_is_read_from_labels() {
         let deployment = json!({
-            "metadata": { "namespace": "net", "name": "a", "labels": { INSTANCE: "mine" } },
+            "metadata": {
+                "namespace": "net", "name": "a", "labels": { INSTANCE: "mine", VERSION: "0.2.0" },
+            },
             "spec": { "template": { "spec": {
                 "serviceAccountName": "agent",
-                "containers": [{ "args": ["--leader-election-namespace=locks"] }],
+                "containers": [
+                    { "name": "proxy", "image": "mesh/proxy:1" },
+                    {
+                        "name": "agent", "image": "r.io:5000/fleet/hub-agent:0.2.0@sha256:00",
+                        "args": ["--leader-election-namespace=locks"],
+                    },
+                ],
             } } },
         });
         let found = install(&[json!({ "spec": { "replicas": 0 } }), deployment]).unwrap();
@@ -142,9 +170,27 @@ mod tests {
         assert!(found.is_of_chart && found.account == "agent");
         let namespaces = (found.system_namespace.as_str(), found.lease_namespace.as_str());
         assert_eq!(namespaces, ("fleet-system", "locks"));
+        assert_eq!(found.version, "0.2.0");
+        assert_eq!(found.repository.as_deref(), Some("r.io:5000/fleet/hub-agent"));
         let bare = install(&[json!({ "metadata": { "namespace": "net" } })]).unwrap();
         assert!(!bare.is_of_chart && bare.account == "default");
         assert_eq!(install(&[]), None);
+    }
+
+    /// It becomes a value of a command.
+    #[test]
+    fn only_a_plain_name_is_a_repository() {
+        for (image, expected) in [
+            ("hub-agent", Some("hub-agent")),
+            ("localhost:5000/hub-agent", Some("localhost:5000/hub-agent")),
+            ("a/b:1", Some("a/b")),
+            ("a/b@sha256:00", Some("a/b")),
+            ("a,policies.strict=false:1", None),
+            ("--version:1", None),
+            ("", None),
+        ] {
+            assert_eq!(repository(image).as_deref(), expected, "{image}");
+        }
     }
 
     #[test]

@@ -34,6 +34,10 @@ pub struct Install {
     pub system_namespace: String,
     /// That of its Lease.
     pub lease_namespace: String,
+    /// The release of this project that it is of.
+    pub version: String,
+    /// Where its image is from, without tag and digest; `None` if that is no plain name.
+    pub repository: Option<String>,
     /// Whether a chart made the Deployment, by its labels.
     pub is_of_chart: bool,
 }
