@@ -77,22 +77,23 @@ impl Access {
         Ok(Contexts { file, hub, given, patience: self.patience() })
     }
 
-    /// The line by which a script finds the contexts that were found here: those of the same names in other files may be of another
-    /// fleet. `None` where the usual file was read.
+    /// The line by which a script finds the contexts that were found here, in whatever shell it is run: those of the same names in other
+    /// files may be of another fleet.
     ///
     /// # Errors
     /// If there is no text for the path of a file.
-    pub(crate) fn exported(&self) -> Result<Option<String>> {
+    pub(crate) fn exported(&self) -> Result<String> {
         let files = match &self.kubeconfig {
             Some(path) => Some(path.clone().into_os_string()),
             None => std::env::var_os("KUBECONFIG").filter(|files| !files.is_empty()),
         };
-        files.map(|files| export(&files)).transpose()
+        // Without either, the user's own file is read, as by the programs that the script calls.
+        files.map_or_else(|| Ok("unset KUBECONFIG".to_owned()), |files| export(&files))
     }
 
     /// What commands that are printed need beside their contexts, where an option has named the file.
     pub(crate) fn for_commands(&self) -> Result<Option<String>> {
-        let exported = self.kubeconfig.is_some().then(|| self.exported()).transpose()?.flatten();
+        let exported = self.kubeconfig.is_some().then(|| self.exported()).transpose()?;
         Ok(exported.map(|export| format!("In the shell that the commands are for: {export}")))
     }
 

@@ -13,7 +13,7 @@ use fleet_accumulator::{
 use fleet_api::events::BLOCKED;
 use fleet_api::{ObjectName, labels, names};
 use fleet_runtime::clients::ClientSet;
-use fleet_runtime::clock::Clock;
+use fleet_runtime::clock::{BootClock, Clock};
 use futures::future::{join, join_all};
 use futures::stream::{self, StreamExt as _};
 use hub_agent::snapshot::HubSnapshot;
@@ -22,13 +22,14 @@ use k8s_openapi::api::events::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
 use member_agent::snapshot::MemberSnapshot;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use crate::access::{Access, Contexts};
 use crate::controllers::{HubControllers, MemberControllers};
 use crate::credential::{self, CredentialStatus};
+use crate::hearing::Hearing;
 use crate::offload::{self, OffloadStatus};
 use crate::picture::{Own, Picture};
 use crate::quotas::{self, QuotaUse};
@@ -58,6 +59,8 @@ pub struct Watched {
     joins: AtomicU64,
     watches: Watches,
     clock: Clock,
+    boot: BootClock,
+    hearing: Mutex<Hearing>,
     _end: DropGuard,
 }
 
@@ -98,7 +101,19 @@ impl Watched {
         let members = RwLock::new(members.await.into_iter().collect());
         let (clock, end) = (Clock::system(), token.drop_guard());
         let joins = AtomicU64::default();
-        Ok(Self { contexts, hub, hub_clients, reach, members, joins, watches, clock, _end: end })
+        Ok(Self {
+            contexts,
+            hub,
+            hub_clients,
+            reach,
+            members,
+            joins,
+            watches,
+            clock,
+            boot: BootClock::system(),
+            hearing: Mutex::default(),
+            _end: end,
+        })
     }
 
     /// Members' own clusters, as far as they are known now.
@@ -155,13 +170,11 @@ impl Watched {
         };
         let own = self.members().iter().map(|(name, member)| (name.clone(), own(member))).collect();
         let hub = HubSnapshot::clone(&self.hub.snapshot());
-        let lost = match hub.internal_members.state() {
-            SourceState::Stale { since, .. } => since.elapsed(),
-            _ => Duration::ZERO,
-        };
+        // Every hub serves this kind.
+        let is_followed = matches!(hub.namespaces.state(), SourceState::Live);
         let picture = Picture::new(self.clock.now(), hub, own);
         let reach = self.reach.snapshot().reach_reports.clone();
-        let heard = picture.now.checked_sub(lost).unwrap_or(picture.now);
+        let heard = self.hearing.lock().look(self.boot.now(), picture.now, is_followed);
         Picture { heard, hub_context: Some(self.contexts.hub.clone()), reach, ..picture }
     }
 

@@ -37,11 +37,11 @@ pub(crate) async fn run(cli: &Cli, args: &JoinArgs) -> Result<ExitCode> {
         report("Nothing was changed (--dry-run).");
         return Ok(ExitCode::SUCCESS);
     }
-    let Some(account) = account else { return Ok(ExitCode::SUCCESS) };
-    if args.secret || args.print != Print::Nothing {
-        // The account is another holder's from now on.
+    // From now on the account is another holder's.
+    if args.replace || account.is_some() && (args.secret || args.print != Print::Nothing) {
         approval::revoke(client, &args.name).await?;
     }
+    let Some(account) = account else { return Ok(ExitCode::SUCCESS) };
     let token = token::make(client, &account, args).await?;
     let credentials = credentials(&contexts, &hub, args, token).await?;
     if let Some(own) = own {

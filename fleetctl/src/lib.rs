@@ -26,6 +26,7 @@ pub mod explain;
 pub mod gather;
 pub mod graph;
 mod handover;
+mod hearing;
 mod join;
 mod json_diff;
 mod leave;

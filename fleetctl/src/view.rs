@@ -124,7 +124,7 @@ pub fn view(picture: &Picture, status: Status, namespaces: &[String]) -> View {
     let services = roles(picture, &status).into_iter().filter(|(service, _)| is_wanted(service));
     let services = services.map(|(service, roles)| Arc::new(of_service(picture, &service, &roles)));
     let services = services.collect();
-    let reach = Reached::of(current(&picture.reach, picture.now), picture.now).cells;
+    let reach = Reached::of(current(&picture.reach, picture.heard), picture.heard).cells;
     let counts = ReachCounts::by_importer(&reach);
     let Status { members, unread, .. } = status;
     let unread = unread.into_iter().chain(lost(picture)).collect();
@@ -140,12 +140,10 @@ pub fn view(picture: &Picture, status: Status, namespaces: &[String]) -> View {
 
 /// That the hub is not read any more; what it showed then stays, and shows nothing of how members go on.
 fn lost(picture: &Picture) -> Option<Hop> {
-    let SourceState::Stale { message, .. } = picture.hub.internal_members.state() else {
-        return None;
-    };
+    let SourceState::Stale { message, .. } = picture.hub.namespaces.state() else { return None };
     let says = format!("it does not answer any more, and what is shown is from before: {message}");
     let advice = "look at the hub and at the way to it before you act on what is shown";
-    Some(Hop::stop("hub", "InternalMemberCluster", Cause::NotRead, says, advice))
+    Some(Hop::stop("hub", "Namespace", Cause::NotRead, says, advice))
 }
 
 /// Why a cluster is not read any more that was read before; what it showed then stays.

@@ -52,10 +52,13 @@ impl Finding {
         Self { command: Some(command.into()), ..self }
     }
 
-    /// With the command that mends it, where there is one.
+    /// With the command that mends it, or with what to do where there is none.
     #[must_use]
-    pub fn mend_with(self, command: Option<String>) -> Self {
-        Self { command, ..self }
+    pub fn mend_with(self, command: Result<String, String>) -> Self {
+        match command {
+            Ok(command) => self.mend(command),
+            Err(advice) => Self { advice: Some(advice), ..self },
+        }
     }
 
     /// Something that does not work.

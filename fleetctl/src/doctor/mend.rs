@@ -18,12 +18,23 @@ pub(super) const RELEASE: &str = env!("CARGO_PKG_VERSION");
 const REPOSITORY: &str = "localhost/fleet-networking";
 
 /// The command that gives a release of a chart these values; without any it brings the release to the chart's version. A release
-/// that is not known is taken to be named as the documentation names it. `None` where that would take a newer release back: its
-/// rights and policies go in another order then, and some of what it does has to be switched off first.
-pub(super) fn helm(chart: &str, context: &str, base: &Base, values: &[&str]) -> Option<String> {
+/// that is not known is taken to be named as the documentation names it.
+///
+/// # Errors
+/// What to do instead where that would take a newer release back: its rights and policies go in another order then, and some of what it
+/// does has to be switched off first.
+pub(super) fn helm(
+    chart: &str,
+    context: &str,
+    base: &Base,
+    values: &[&str],
+) -> Result<String, String> {
     let install = of_chart(base);
-    if install.is_some_and(|it| is_newer(&it.version)) {
-        return None;
+    if let Some(newer) = install.filter(|it| is_newer(&it.version)) {
+        return Err(format!(
+            "examine this fleet with the fleetctl of release {}, which is installed here: this one knows less",
+            newer.version
+        ));
     }
     let release = install.map_or(chart, |it| &it.release);
     let namespace = install.map_or(SYSTEM_NAMESPACE, |it| &it.namespace);
@@ -40,7 +51,7 @@ pub(super) fn helm(chart: &str, context: &str, base: &Base, values: &[&str]) -> 
     for value in values.iter().copied().chain(image.as_deref()) {
         let _ = write!(command, " --set {}", quoted(value));
     }
-    Some(command)
+    Ok(command)
 }
 
 /// Whether a release of this project is newer than this program.
@@ -65,7 +76,10 @@ pub(super) fn owns(base: &Base, kind: &Kind) -> bool {
 }
 
 /// The command that gives the chart of the hub agent these values.
-pub(super) fn hub_helm(hub: &Hub, values: &[&str]) -> Option<String> {
+///
+/// # Errors
+/// As [`helm`].
+pub(super) fn hub_helm(hub: &Hub, values: &[&str]) -> Result<String, String> {
     helm(HUB_CHART, &hub.context, &hub.base, values)
 }
 
@@ -125,7 +139,9 @@ mod tests {
             let install = world.hub().base.install.as_mut().unwrap().as_mut().unwrap();
             install.version = version.to_owned();
             let command = hub_helm(world.seen.hub.as_ref().unwrap(), &[]);
-            assert_eq!(command.is_none(), is_newer, "{version}");
+            assert_eq!(command.is_err(), is_newer, "{version}");
+            let advice = command.err().unwrap_or_default();
+            assert_eq!(advice.contains(&format!("release {version},")), is_newer, "{advice}");
         }
     }
 }

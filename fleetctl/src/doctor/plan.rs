@@ -17,9 +17,8 @@ set -eu
 
 /// The script. `exported` leads its commands to the kubeconfig that was read. Findings that are merely good to know have no part in it; a
 /// command is in it once.
-pub(super) fn script(report: &Report, exported: Option<&str>) -> String {
-    let mut text = HEAD.to_owned();
-    text.extend(exported.map(|export| format!("{export}\n")));
+pub(super) fn script(report: &Report, exported: &str) -> String {
+    let mut text = format!("{HEAD}{exported}\n");
     let mut done = BTreeSet::new();
     let wanted = |line: &&Line| matches!(line.level, Level::Failure | Level::Warning);
     for found in report.results.iter().filter(wanted) {
@@ -59,9 +58,13 @@ mod tests {
     use super::*;
     use crate::doctor::finding::{Finding, Unread};
 
+    const EXPORT: &str = "export KUBECONFIG=/prod";
+
+    /// The script below its head and the kubeconfig.
     fn lines(findings: Vec<Finding>) -> String {
         let lines = findings.into_iter().map(|it| Line::of("west", "claim", it)).collect();
-        script(&Report::new(lines), None)
+        let text = script(&Report::new(lines), EXPORT);
+        text.strip_prefix(HEAD).unwrap().strip_prefix(EXPORT).unwrap().to_owned()
     }
 
     #[test]
@@ -76,18 +79,12 @@ mod tests {
         ]);
         let expected = "\n# west claim: first\none\n\n# west claim: second\ntwo\n\n# west claim: third\n# The same command as \
                         above.\n\n# west claim: fourth\n# By hand: think about it\n\n# Not checked: west claim\n";
-        assert_eq!(text.strip_prefix(HEAD), Some(expected));
-    }
-
-    #[test]
-    fn the_kubeconfig_comes_first() {
-        let text = script(&Report::new(Vec::new()), Some("export KUBECONFIG=/prod"));
-        assert!(text.starts_with(&format!("{HEAD}export KUBECONFIG=/prod\n\n")), "{text}");
+        assert_eq!(text.strip_prefix('\n'), Some(expected));
     }
 
     #[test]
     fn a_sound_fleet_has_an_empty_script() {
-        assert_eq!(lines(Vec::new()).strip_prefix(HEAD), Some("\n# No command mends anything.\n"));
+        assert_eq!(lines(Vec::new()), "\n\n# No command mends anything.\n");
     }
 
     #[test]
@@ -97,7 +94,6 @@ mod tests {
             Finding::failure("x", "y").mend("kubectl get 'a\nrm -rf /'"),
             Finding::failure("x", "y").mend("kubectl get 'a\u{1b}[2J'"),
         ]);
-        let tail = text.strip_prefix(HEAD).unwrap();
-        assert!(tail.lines().all(|line| line.is_empty() || line.starts_with('#')), "{tail}");
+        assert!(text.lines().all(|line| line.is_empty() || line.starts_with('#')), "{text}");
     }
 }

@@ -29,7 +29,7 @@ pub(crate) async fn run(cli: &Cli, args: &DoctorArgs) -> Result<ExitCode> {
     }
     let results = checks::examine(&gather::fleet(&cli.access).await?);
     if args.fix_plan {
-        print_file(&plan::script(&results, cli.access.exported()?.as_deref()))?;
+        print_file(&plan::script(&results, &cli.access.exported()?))?;
         return Ok(exit_code(&results));
     }
     let text = data(cli.output.format, &results)?;

@@ -50,7 +50,10 @@ impl<'a> Subject<'a> {
     }
 
     /// The command that gives the chart of the member agent these values.
-    pub fn helm(&self, values: &[&str]) -> Option<String> {
+    ///
+    /// # Errors
+    /// What to do instead, where it would take a newer release back.
+    pub fn helm(&self, values: &[&str]) -> Result<String, String> {
         helm(MEMBER_CHART, &self.own.context, &self.own.base, values)
     }
 

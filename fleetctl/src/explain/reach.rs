@@ -21,7 +21,7 @@ pub(super) fn hops(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
         *own += 1;
         *own <= STEPS
     };
-    let troubles = troubles(&picture.reach, service, picture.now);
+    let troubles = troubles(&picture.reach, service, picture.heard);
     let first = troubles.filter(|(importer, _)| is_first(*importer));
     first.map(|(importer, trouble)| hop(picture, importer, trouble)).collect()
 }

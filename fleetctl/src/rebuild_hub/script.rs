@@ -45,8 +45,8 @@ const DRAINS: &str = "
 /// What is known of the fleet.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// The line that leads commands to the kubeconfig that was read, unless that is the usual one.
-    pub(super) exported: Option<String>,
+    /// The line that leads commands to the kubeconfig that was read.
+    pub(super) exported: String,
     /// Context of the hub.
     pub(super) hub: String,
     /// Members, by name.
@@ -72,8 +72,7 @@ impl Found {
 }
 
 pub(super) fn of(found: &Found) -> String {
-    let mut text = HEAD.to_owned();
-    text.extend(found.exported.iter().map(|export| format!("{export}\n")));
+    let mut text = format!("{HEAD}{}\n", found.exported);
     for unread in &found.unread {
         let _ = writeln!(text, "# Not read: {}", line(unread));
     }
@@ -187,7 +186,7 @@ mod tests {
         let east = Member { policy: Some(policy), maker: Maker::Join, context, place };
         let west = Member { maker: Maker::Chart, ..Member::default() };
         Found {
-            exported: Some("export KUBECONFIG=/prod".to_owned()),
+            exported: "export KUBECONFIG=/prod".to_owned(),
             hub: "my hub".to_owned(),
             members: [("east".to_owned(), east), ("west".to_owned(), west)].into(),
             namespaces: ["shop".to_owned()].into(),

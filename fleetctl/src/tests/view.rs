@@ -142,7 +142,7 @@ fn a_hub_that_does_not_answer_makes_no_member_silent() {
     assert!(!before.contains(&"Silent"), "{before:?}");
     let (since, message) = (Instant::now(), "connection refused".into());
     let stale = SourceState::Stale { since, message };
-    picture.hub.internal_members = picture.hub.internal_members.in_state(stale);
+    picture.hub.namespaces = picture.hub.namespaces.in_state(stale);
     picture.now += SignedDuration::from_hours(1);
     let found = view(&picture, status(&picture), &[]);
     assert_eq!(states(&picture), before);

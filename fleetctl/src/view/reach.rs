@@ -55,7 +55,7 @@ pub(super) fn by_importer<'a>(
     service: &'a ObjectName,
 ) -> BTreeMap<&'a str, Vec<Unreached>> {
     let mut unreached = BTreeMap::<&str, Vec<Unreached>>::new();
-    for (importer, trouble) in troubles(&picture.reach, service, picture.now) {
+    for (importer, trouble) in troubles(&picture.reach, service, picture.heard) {
         unreached.entry(importer).or_default().push(Unreached {
             member: trouble.exporter.clone(),
             hop: trouble.hop.as_str(),

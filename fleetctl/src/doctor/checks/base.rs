@@ -23,7 +23,7 @@ impl<'a> Place<'a> {
         Self { chart: MEMBER_CHART, context: &member.own.context, base: &member.own.base }
     }
 
-    fn helm(&self, values: &[&str]) -> Option<String> {
+    fn helm(&self, values: &[&str]) -> Result<String, String> {
         helm(self.chart, self.context, self.base, values)
     }
 }

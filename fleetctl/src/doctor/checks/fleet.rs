@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use fleet_api::multicluster::standard::CLUSTER_ID;
 use fleet_api::names::{is_dns1123_label, member_namespace, member_of_namespace};
-use fleet_model::denied_namespaces::DeniedNamespaces;
 
 use crate::doctor::finding::{Finding, Outcome, known};
 use crate::doctor::list::list;
@@ -46,11 +45,11 @@ pub(super) fn namespaces(_: &Seen, hub: &Hub) -> Outcome {
     Ok(findings)
 }
 
-/// Members write the name: it may be an option to commands, the namespace of another member, or one of which nothing is exported.
+/// Members write the name: it may be an option to commands, the namespace of another member, or one of Kubernetes.
 fn is_of_users(namespace: &str) -> bool {
     is_dns1123_label(namespace)
         && member_of_namespace(namespace).is_none()
-        && !DeniedNamespaces::default().include(namespace)
+        && !namespace.starts_with("kube-")
 }
 
 /// Whether each member is a cluster of its own, under a name of its own.
@@ -115,7 +114,7 @@ mod tests {
         );
         world.hub().namespaces.as_mut().unwrap().insert("team".to_owned());
         assert_eq!(world.examine_hub(namespaces), []);
-        for written in ["--kubeconfig=x", "fleet-member-ghost", "kube-foo", "default", "A"] {
+        for written in ["--kubeconfig=x", "fleet-member-ghost", "kube-foo", "A"] {
             world.hub().exported = Ok([(written.to_owned(), 1)].into());
             let found = world.examine_hub(namespaces);
             assert_eq!(found[0].command, None, "{found:?}");

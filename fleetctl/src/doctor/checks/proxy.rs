@@ -33,8 +33,10 @@ pub(super) fn hints(member: &Subject<'_>) -> Outcome {
     let finding = Finding::warning(what, advice);
     // What is not known may follow them, as kube-proxy within another program does: that is for a person to find out.
     let is_known = proxy.and_then(|proxy| proxy.version.as_ref()).is_some_and(is_old);
-    let command = is_known.then(|| member.helm(&["traffic.dataPlane=conditions"])).flatten();
-    Ok(vec![finding.mend_with(command)])
+    if !is_known {
+        return Ok(vec![finding]);
+    }
+    Ok(vec![finding.mend_with(member.helm(&["traffic.dataPlane=conditions"]))])
 }
 
 /// Modes that do.
