@@ -26,12 +26,18 @@ pub(crate) fn sources() -> SourceSet {
     ])
 }
 
-/// Whether a change may lead to other selections: statuses of Pods and exports do not.
+/// Whether a change may lead to other selections: of the statuses of Pods and exports, only that a Pod has started or ended.
 pub(crate) fn may_differ(old: &MemberSnapshot, new: &MemberSnapshot) -> bool {
     fn comes_or_goes<T: Tracked>(old: &View<T>, new: &View<T>) -> bool {
         diff(old, new).any(|change| !matches!(change, Change::Updated { .. }))
     }
-    comes_or_goes(&old.virtual_pods, &new.virtual_pods)
+    let turns = |change: Change<'_, PodDocument>| {
+        let Change::Updated { old, new } = change else { return true };
+        let state =
+            |pod: &PodDocument| (has_ended(pod), pod.document["status"]["startTime"].is_null());
+        state(&old.object) != state(&new.object)
+    };
+    diff(&old.virtual_pods, &new.virtual_pods).any(turns)
         || comes_or_goes(&old.pod_exports, &new.pod_exports)
         || comes_or_goes(&old.virtual_node_objects, &new.virtual_node_objects)
         || diff(&old.virtual_nodes, &new.virtual_nodes).next().is_some()
@@ -61,13 +67,12 @@ impl Selections {
             offered.chain(nodes).chain(exports).filter(|name| !name.is_empty()).collect();
         let pods = executors.iter().map(|name| Selection::of_node(&names::node(name))).collect();
         let mut selections = Self { pods, ..Self::default() };
+        let of = |wanted: Standing| {
+            let pods = snapshot.virtual_pods.iter();
+            pods.filter(move |pod| standing(identity, pod, snapshot) == Some(wanted))
+        };
         // Those that have crossed come first: what waits for place here takes it from none of them.
-        let (crossed, others): (Vec<_>, Vec<_>) =
-            snapshot.virtual_pods.iter().partition(|pod| has_crossed(identity, pod, snapshot));
-        for pod in crossed
-            .into_iter()
-            .chain(others.into_iter().filter(|pod| may_cross(identity, pod, snapshot)))
-        {
+        for pod in of(Standing::Crossed).chain(of(Standing::New)) {
             if selections.config_maps.len() + selections.secrets.len() >= MOST_CONFIGS {
                 break;
             }
@@ -97,20 +102,49 @@ fn executor(pod: &Object<PodDocument>) -> Option<&str> {
     pod.object.node().and_then(names::executor_of)
 }
 
-/// Whether the hub has an export of a Pod.
-fn has_crossed(identity: &Identity, pod: &Object<PodDocument>, snapshot: &MemberSnapshot) -> bool {
-    let name = ObjectName::new(identity.hub_namespace.as_str(), pod.uid.to_string());
-    snapshot.pod_exports.get(&name).is_some()
+/// Why what a Pod refers to is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// It is on the hub, or was before the hub was lost.
+    Crossed,
+    /// It may cross.
+    New,
 }
 
-/// Whether anything of a Pod would be sent: users can bind as many to a virtual node as they like.
-fn may_cross(identity: &Identity, pod: &Object<PodDocument>, snapshot: &MemberSnapshot) -> bool {
-    let ends =
-        matches!(pod.object.document["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))
-            || pod.object.meta.is_terminating();
-    let executor = executor(pod).map(|name| Executor::of(identity, name, snapshot));
-    let offered = executor.and_then(|executor| executor.offered);
-    !ends && offered.is_some_and(|node| accepts(&node.object.spec.terms, &pod.name.namespace))
+/// `None` of a Pod of which nothing would be sent. Users can bind as many to a virtual node as they like.
+fn standing(
+    identity: &Identity,
+    pod: &Object<PodDocument>,
+    snapshot: &MemberSnapshot,
+) -> Option<Standing> {
+    if has_ended(&pod.object) {
+        return None;
+    }
+    let export = ObjectName::new(identity.hub_namespace.as_str(), pod.uid.to_string());
+    let has_started = !pod.object.document["status"]["startTime"].is_null();
+    if has_started || snapshot.pod_exports.get(&export).is_some() {
+        return Some(Standing::Crossed);
+    }
+    let executor = Executor::of(identity, executor(pod)?, snapshot);
+    let terms = &executor.offered?.object.spec.terms;
+    accepts(terms, &pod.name.namespace).then_some(Standing::New)
+}
+
+fn has_ended(pod: &PodDocument) -> bool {
+    let phase = pod.document["status"]["phase"].as_str();
+    matches!(phase, Some("Succeeded" | "Failed")) || pod.meta.is_terminating()
+}
+
+/// Whether what a Pod refers to will be read. If not, it is decided about without: it does not cross, or waits for what is missing.
+pub(crate) fn is_read(
+    identity: &Identity,
+    pod: &Object<PodDocument>,
+    snapshot: &MemberSnapshot,
+) -> bool {
+    // Each selection that was read has a mark without a namespace.
+    let read = snapshot.offload_config_maps.in_namespace("").count()
+        + snapshot.offload_secrets.in_namespace("").count();
+    read < MOST_CONFIGS && standing(identity, pod, snapshot).is_some()
 }
 
 /// Whether the administrators of both clusters list a Secret.

@@ -8,7 +8,9 @@ use fleet_testbed::apply::apply;
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::policies;
 use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy;
+use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::Tests;
@@ -113,6 +115,12 @@ async fn the_agent_alone_marks_namespaces(world: &World) -> Result<()> {
     let theirs = passed("without the mark", create(admin, KIND, &theirs).await?)?;
     let mark = |it: &mut Value| it["metadata"]["labels"] = json!({ labels::OFFLOAD_ORIGIN: EAST });
     refused_by_all(("marked later", &WAYS), admin, KIND, &theirs, mark, "A9").await?;
+    let spaces: Api<Namespace> = Api::all(admin.clone());
+    let marked_so = json!({ "metadata": { "labels": { labels::OFFLOAD_ORIGIN: EAST } } });
+    let status = Patch::Merge(&marked_so);
+    let status = spaces.patch_status("offload-a9-theirs", &PatchParams::default(), &status).await;
+    let error = status.err().context("it was marked beside its status")?.to_string();
+    ensure!(error.contains("A9"), "{error}");
     passed("deleted", delete(admin, KIND, &theirs).await?)?;
     let own = passed("its own", create(agent, KIND, &marked).await?)?;
     let other = |it: &mut Value| it["metadata"]["labels"][labels::OFFLOAD_ORIGIN] = json!("north");

@@ -82,7 +82,7 @@ fn carry(
     };
     let known = import.map(hub_import);
     let mut to = destination(origin, export, place, snapshot);
-    to.is_given_up |= has_left(export, snapshot, now, plan);
+    to.is_given_up |= has_left(export, to.node.is_some(), snapshot, now, plan);
     let mut actions = hand_over(Some(&seen), known.as_ref(), &to, now);
     if let (Some(import), Some(known)) = (import, &known)
         && !seen.deleting
@@ -138,17 +138,19 @@ fn number(count: usize) -> i64 {
 }
 
 /// Whether the executor of an export has left the fleet, as it has no namespace. A Pod that ran on another hub, and is not known to run on
-/// this, may be of one that is on the way back: a day is time for that.
+/// this, may be of one that is on the way back, or whose offer is: a day is time for that.
 fn has_left(
     export: &Object<PodExport>,
+    has_node: bool,
     snapshot: &HubSnapshot,
     now: Timestamp,
     plan: &mut Plan,
 ) -> bool {
-    if members::has_namespace(&export.spec.executor, snapshot) {
+    let ran_elsewhere = export.spec.resumed && !export.status.accepted;
+    let is_member = members::has_namespace(&export.spec.executor, snapshot);
+    if is_member && (has_node || !ran_elsewhere) {
         return false;
     }
-    let ran_elsewhere = export.spec.resumed && !export.status.accepted;
     let since = export.meta.created.filter(|_| ran_elsewhere);
     let Some(rest) = since.and_then(|since| remaining(since, RETURN, now)) else { return true };
     plan.wake_within(rest);

@@ -61,8 +61,10 @@ fn not_exported(observed: &Observed<'_>, pod: &LocalPod, now: Timestamp) -> Deci
     }
     match wanted(observed, pod, now) {
         Ok(spec) => export_it(pod, spec, now),
-        // What runs there goes on: a hub that was built anew may have no terms yet.
-        Err(_) if !is_new => Decision::default(),
+        // A hub that was built anew may have no terms yet.
+        Err(_) if !is_new && observed.node.phase == VirtualNodePhase::Offered => {
+            Decision::default()
+        }
         Err(obstacle) => obstacle,
     }
 }
@@ -86,9 +88,7 @@ fn exported(
     let wanted = match wanted(observed, pod, now) {
         Ok(wanted) => wanted,
         // What runs goes on: a source that was deleted, or terms that were changed, stop no Pod.
-        Err(_) if export.accepted || pod.start_time.is_some() => {
-            return Decision::of(shown(observed, pod, export, now));
-        }
+        Err(_) if export.accepted => return Decision::of(shown(observed, pod, export, now)),
         Err(obstacle) => return obstacle,
     };
     // What a silent executor may be doing is known only while it cannot know of two agreements.

@@ -201,14 +201,15 @@ pub fn rejected(pod: &LocalPod, rejection: &Rejection, now: Timestamp) -> Option
     pending(pod, rejection.reason.as_str(), &rejection.message(), now)
 }
 
-/// The status of a Pod that waits, with what for. `None` if it started before: then it does not wait to start.
+/// The status of a Pod that waits, with what for. `None` if it started before: then it does not wait to start, even if none of its
+/// containers runs yet.
 pub fn pending(
     pod: &LocalPod,
     reason: &str,
     message: &str,
     now: Timestamp,
 ) -> Option<DesiredStatus> {
-    if pod.phase != PodPhase::Pending {
+    if pod.phase != PodPhase::Pending || pod.start_time.is_some() {
         return None;
     }
     let obstacle = Some((reasons::CONTAINERS_NOT_READY, clean(message, MESSAGE)));

@@ -264,10 +264,16 @@ fn an_executor_that_has_not_come_to_a_new_hub_yet_is_waited_for() {
     world.settle();
     assert!(world.import("east", "u0").unwrap()["spec"]["stop"].is_object(), "only it knows");
 
-    let mut world = built_anew();
-    world.hub.advance(24 * 60 * 60);
-    world.settle();
-    assert!(world.hub.get(kinds::POD_EXPORT, &in_member("east", "u0")).is_none(), "not for ever");
+    for offers_nothing in [false, true] {
+        let mut world = built_anew();
+        if offers_nothing {
+            world.join("west", "10.2.0.0/16");
+        }
+        world.hub.advance(24 * 60 * 60);
+        world.settle();
+        let export = world.hub.get(kinds::POD_EXPORT, &in_member("east", "u0"));
+        assert!(export.is_none(), "not for ever");
+    }
 }
 
 /// Its agent has ended before it has released everything: nothing blocks its namespace.

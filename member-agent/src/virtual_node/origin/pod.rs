@@ -22,15 +22,16 @@ use super::super::steps;
 use super::events::{notice, progress};
 use super::export_state::export_state;
 use super::status::{StatusWrite, status_write};
-use crate::Settings;
 use crate::executors::Executor;
 use crate::hub_side::is_known;
 use crate::left_over;
 use crate::links::Links;
 use crate::measurement::{Measurement, Plan};
+use crate::selections::is_read;
 use crate::snapshot::MemberSnapshot;
 use crate::status_writes::StatusWrites;
 use crate::views::{POD_EXPORTS, complete_for, is_about_to_be_known, pods_for};
+use crate::{Identity, Settings};
 
 /// Time after which it is known that a view is complete.
 const SOON: Duration = Duration::from_secs(1);
@@ -107,7 +108,7 @@ pub(super) fn plan(
     if is_left_over(&subject) && withholds(&subject.node.executor, snapshot, links, &mut plan) {
         return plan;
     }
-    if awaits_content(&subject, snapshot) {
+    if awaits_content(&subject, identity, snapshot) {
         return plan;
     }
     let decision = decide(&observed, now);
@@ -145,8 +146,11 @@ fn withholds(executor: &str, snapshot: &MemberSnapshot, links: &Links, plan: &mu
 }
 
 /// Whether a config map or Secret that a new Pod refers to was not read yet: soon it is known whether it exists.
-fn awaits_content(subject: &Subject<'_>, snapshot: &MemberSnapshot) -> bool {
+fn awaits_content(subject: &Subject<'_>, identity: &Identity, snapshot: &MemberSnapshot) -> bool {
     let Some(pod) = subject.pod.as_ref().filter(|pod| pod.deletion.is_none()) else { return false };
+    if !subject.object.is_some_and(|object| is_read(identity, object, snapshot)) {
+        return false;
+    }
     let terms = &subject.node.terms;
     fleet_virtual_node::pod::references_to_read(&pod.spec).keys().any(|reference| {
         let name = ObjectName::new(pod.namespace.as_str(), reference.name.as_str());

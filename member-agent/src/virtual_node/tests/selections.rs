@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fleet_accumulator::Selection;
-use fleet_api::ObjectName;
+use fleet_api::{ObjectName, kinds};
 use serde_json::json;
 
 use super::world::World;
@@ -49,6 +49,46 @@ fn a_secret_is_read_only_where_both_administrators_list_it() {
     world.east.consent(json!({ "accept.west": r#"{"secrets": ["shop/token"]}"# }));
     world.settle();
     assert_eq!(watched(&world).secrets, named("token"));
+}
+
+/// Otherwise it would wait for ever for a config map that is never read, without a word.
+#[test]
+fn a_pod_that_does_not_cross_says_why_whatever_it_refers_to() {
+    let mut world = World::new();
+    let env = json!([{ "configMapRef": { "name": "settings" } }]);
+    let containers = json!([{ "name": "web", "image": "web:1", "envFrom": env }]);
+    world.create_pod_in("other", "web", &json!({ "containers": containers }));
+    world.settle();
+    let pod = ObjectName::new("other", "web");
+    let reason =
+        |world: &World| world.east.own.get(kinds::POD, &pod).unwrap()["status"]["reason"].clone();
+    assert_eq!(reason(&world), "NamespaceNotOffered");
+}
+
+/// On a hub that was built anew no Pod has crossed yet; those that run come first all the same.
+#[test]
+fn pods_that_run_are_read_before_others_and_ended_ones_are_not() {
+    let mut world = World::new();
+    let refers = |name: &str| {
+        let env = json!([{ "configMapRef": { "name": name } }]);
+        json!({ "containers": [{ "name": "web", "image": "web:1", "envFrom": env }] })
+    };
+    let set = |world: &mut World, phase: &str| {
+        let status = json!({ "phase": phase, "startTime": "2026-01-01T00:00:00Z" });
+        let name = ObjectName::new("shop", "web");
+        world.east.own.edit(kinds::POD, &name, |pod| pod["status"] = status.clone()).unwrap();
+    };
+    world.create_pod("web", &refers("settings"));
+    let new = world.east.snapshot();
+    set(&mut world, "Running");
+    world.west.consent(json!({}));
+    world.settle();
+    let runs = world.east.snapshot();
+    assert!(may_differ(&new, &runs));
+    assert_eq!(watched(&world).config_maps, named("settings"), "no offer is for it any more");
+    set(&mut world, "Succeeded");
+    assert!(may_differ(&runs, &world.east.snapshot()));
+    assert!(watched(&world).config_maps.is_empty());
 }
 
 /// Users can bind as many Pods to a virtual node as they like, each of which could have eight watches.

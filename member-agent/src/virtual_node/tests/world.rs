@@ -14,12 +14,12 @@ use fleet_model_server::{ModelServer, plans_computed_twice};
 use fleet_plan::{Action, Controller, Plan, Step};
 use fleet_runtime::clock::BootClock;
 use fleet_virtual_node::names;
-use fleet_virtual_node::pod::references;
 use serde_json::{Value, json};
 
 use crate::links::{Links, Watched};
 use crate::measurement::Measurement;
 use crate::refusals::Refusals;
+use crate::selections::Selections;
 use crate::settings::{Settings, VirtualNodes};
 use crate::snapshot::MemberSnapshot;
 use crate::status_writes::StatusWrites;
@@ -117,20 +117,14 @@ impl Member {
             pod["spec"]["nodeName"].as_str().is_some_and(|node| node.starts_with("fleet-"))
         };
         let label = |object: &Value, key: &str| !object["metadata"]["labels"][key].is_null();
-        let pods: Vec<_> = self.own.objects(kinds::POD).map(|(_, pod)| pod.clone()).collect();
-        let referenced = pods.iter().filter(|pod| on_virtual_node(pod)).flat_map(|pod| {
-            let namespace = pod["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
-            let spec = pod["spec"].as_object().cloned().unwrap_or_default();
-            let names = references(&spec).into_keys();
-            names.map(move |one| ObjectName::new(namespace.as_str(), one.name)).collect::<Vec<_>>()
-        });
         let nodes = [Selection::of_node(&names::node(WEST)).marker()];
         seen.virtual_pods = view(&self.own, on_virtual_node, nodes);
         seen.remote_pods = view(&self.own, |pod| label(pod, OFFLOAD_ORIGIN), []);
         seen.virtual_node_objects = view(&self.own, |node| label(node, VIRTUAL_NODE), []);
-        let marks = referenced.map(|name| Selection::named(&name).marker());
-        seen.offload_config_maps = view(&self.own, |_| true, marks.collect::<Vec<_>>());
         seen.offload_consent = view(&self.own, |map| map["metadata"]["name"] == CONSENT, []);
+        let watched = Selections::of(&self.settings.identity, &seen).config_maps;
+        let marks: Vec<_> = watched.iter().map(Selection::marker).collect();
+        seen.offload_config_maps = view(&self.own, |_| true, marks);
         if self.cut {
             lose_sight(&mut seen.pod_exports);
             lose_sight(&mut seen.pod_imports);

@@ -274,11 +274,21 @@ fn a_pod_that_runs_is_not_refused_by_a_hub_that_does_not_know_it() {
     let terms = OffloadTerms::default();
     let new = NodeState { terms, phase: VirtualNodePhase::Offered, ..node() };
     for pod in [started(), init] {
-        for export in [None, Some(export())] {
-            let decision = decided(Some(&pod), export.as_ref(), &new, SETTLED);
-            assert_eq!(decision, Decision::default(), "{export:?}");
-        }
+        assert_eq!(decided(Some(&pod), None, &new, SETTLED), Decision::default());
+        let old = decided(Some(&pod), Some(&export()), &new, SETTLED);
+        assert_eq!(status(&old), None, "its time of start would go");
+        let draining = NodeState { phase: VirtualNodePhase::Draining, ..node() };
+        let again = decided(Some(&pod), None, &draining, SETTLED);
+        assert_eq!(kinds(&again), ["export", "Exported"], "and no status without it");
     }
+}
+
+/// It is about to end there, since it is not exported again.
+#[test]
+fn a_pod_that_runs_and_may_not_cross_any_more_says_so() {
+    let narrowed = NodeState { terms: OffloadTerms::default(), ..node() };
+    let decision = decided(Some(&started()), None, &narrowed, SETTLED);
+    assert_eq!(kinds(&decision), ["RejectedByPolicy"]);
 }
 
 /// Otherwise it gets no place there, and its executor stops it as one that nothing knows.
