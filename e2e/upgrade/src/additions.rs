@@ -11,6 +11,7 @@ use fleet_api::traffic::SilenceState;
 use fleet_api::{ResourceKind, kinds};
 use fleet_oracle::record::Micros;
 use fleet_testbed::agents::Agent;
+use fleet_testbed::apply::apply;
 use fleet_testbed::cluster::Cluster;
 use fleet_testbed::exchange::{wait_condition, wait_gone};
 use fleet_testbed::fleet::Fleet;
@@ -59,6 +60,20 @@ fn member_policies() -> Value {
         ((*name).to_owned(), json!({ "cidrs": [range], "exports": ["*"], "imports": ["*"] }))
     };
     Value::Object(names.zip(RANGES).map(policy).collect())
+}
+
+/// What the page on upgrades asks of administrators before members renew no Lease any more, and takes back afterwards: otherwise they
+/// become silent for those that still direct traffic.
+pub(crate) async fn instruct(fleet: &Fleet, silence: &str) -> Result<()> {
+    let kind = kinds::MEMBER_TRAFFIC;
+    for member in fleet.members() {
+        let object = json!({
+            "apiVersion": kind.api_version(), "kind": kind.kind, "metadata": { "name": member.name() },
+            "spec": { "silence": silence },
+        });
+        apply(&fleet.hub().client(), object).await?;
+    }
+    Ok(())
 }
 
 /// Exports the Services, unless they were exported before: no clean-up takes that back.

@@ -154,6 +154,9 @@ impl<'a> Rollout<'a> {
         if let Some(offload) = self.offload.take() {
             offload.end(self.fleet).await?;
         }
+        if !on {
+            additions::instruct(self.fleet, "Never").await?;
+        }
         let agents = if on { self.fleet.agents() } else { self.members_first() };
         for agent in agents {
             self.charts.switch(self.fleet, self.new, agent, on).await?;
@@ -169,6 +172,7 @@ impl<'a> Rollout<'a> {
             }
         }
         if on {
+            additions::instruct(self.fleet, "Auto").await?;
             additions::export_all(self.fleet).await?;
             self.offload = Some(Offload::begin(self.fleet).await?);
         }
