@@ -171,7 +171,10 @@ impl Watched {
         let own = self.members().iter().map(|(name, member)| (name.clone(), own(member))).collect();
         let hub = HubSnapshot::clone(&self.hub.snapshot());
         // Every hub serves this kind.
-        let is_followed = matches!(hub.namespaces.state(), SourceState::Live);
+        let is_followed = !matches!(
+            hub.namespaces.state(),
+            SourceState::Stale { .. } | SourceState::Pending | SourceState::Listing
+        );
         let picture = Picture::new(self.clock.now(), hub, own);
         let reach = self.reach.snapshot().reach_reports.clone();
         let heard = self.hearing.lock().look(self.boot.now(), picture.now, is_followed);
