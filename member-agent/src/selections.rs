@@ -135,16 +135,13 @@ fn has_ended(pod: &PodDocument) -> bool {
     matches!(phase, Some("Succeeded" | "Failed")) || pod.meta.is_terminating()
 }
 
-/// Whether what a Pod refers to will be read. If not, it is decided about without: it does not cross, or waits for what is missing.
-pub(crate) fn is_read(
+/// Whether what a Pod refers to is to be read, as far as there is place for it.
+pub(crate) fn is_wanted(
     identity: &Identity,
     pod: &Object<PodDocument>,
     snapshot: &MemberSnapshot,
 ) -> bool {
-    // Each selection that was read has a mark without a namespace.
-    let read = snapshot.offload_config_maps.in_namespace("").count()
-        + snapshot.offload_secrets.in_namespace("").count();
-    read < MOST_CONFIGS && standing(identity, pod, snapshot).is_some()
+    standing(identity, pod, snapshot).is_some()
 }
 
 /// Whether the administrators of both clusters list a Secret.

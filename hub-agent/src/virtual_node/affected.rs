@@ -191,6 +191,9 @@ fn members_changed(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Key
         let imports = new.pod_imports.by(&ObjectName::cluster(Arc::clone(member)));
         let here = new.pod_imports.in_namespace(&member_namespace(member));
         imports.chain(here).for_each(|import| of_import(import, keys));
+        // Those that end wait for an executor that is away.
+        let exports = new.pod_exports.by(member).filter(|export| export.meta.is_terminating());
+        exports.for_each(|export| of_export(export, keys));
     }
     // As an origin, a member that has changed concerns all offers.
     if !members.is_empty() || !heard.is_empty() {

@@ -27,20 +27,16 @@ pub(super) fn plan(name: &ObjectName, snapshot: &HubSnapshot, now: Timestamp, pl
     let Some(offer) = snapshot.offload_offers.get(name) else { return };
     let Some(executor) = member_of_namespace(&name.namespace) else { return };
     if offer.meta.is_terminating() {
-        if !is_in_force(executor, snapshot) && !has_imports(offer, snapshot) {
+        if !is_in_force(executor, snapshot) {
             plan.steps.extend(HUB.remove_finalizer(offer, finalizers::OFFLOAD_OFFER));
-            return;
         }
-    } else if let Some(step) = HUB.add_finalizer(offer, finalizers::OFFLOAD_OFFER) {
+        return;
+    }
+    if let Some(step) = HUB.add_finalizer(offer, finalizers::OFFLOAD_OFFER) {
         plan.push(step);
         return;
     }
     report(executor, offer, snapshot, now, plan);
-}
-
-/// Whether Pods of others are in its cluster, or are to be: by its status that learns which origins are silent.
-fn has_imports(offer: &Object<OffloadOffer>, snapshot: &HubSnapshot) -> bool {
-    snapshot.pod_imports.in_namespace(&offer.name.namespace).next().is_some()
 }
 
 /// Whether a virtual node still shows what no offer makes any more.
@@ -60,7 +56,7 @@ fn report(
     now: Timestamp,
     plan: &mut Plan,
 ) {
-    let selected = if offer.meta.is_terminating() { Vec::new() } else { selected(offer, snapshot) };
+    let selected = selected(offer, snapshot);
     let served = selected.iter().filter(|(_, obstacle)| obstacle.is_none()).map(|(name, _)| *name);
     let imports = || snapshot.pod_imports.in_namespace(&offer.name.namespace);
     // Whose Pods still run counts on it, even if no more are taken.

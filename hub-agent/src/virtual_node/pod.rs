@@ -138,7 +138,7 @@ fn number(count: usize) -> i64 {
 }
 
 /// Whether the executor of an export has left the fleet, as it has no namespace. A Pod that ran on another hub, and is not known to run on
-/// this, may be of one that is on the way back, or whose offer is: a day is time for that.
+/// this, may be of one that is on the way back, or whose offer is: a day is time for that, and as long as its agent is away.
 fn has_left(
     export: &Object<PodExport>,
     has_node: bool,
@@ -148,7 +148,9 @@ fn has_left(
 ) -> bool {
     let ran_elsewhere = export.spec.resumed && !export.status.accepted;
     let is_member = members::has_namespace(&export.spec.executor, snapshot);
-    if is_member && (has_node || !ran_elsewhere) {
+    let hearing = || snapshot.hearing.get(&Hearing::name(&export.spec.executor));
+    let is_back = || hearing().is_some_and(|heard| heard.state == LinkState::Connected);
+    if is_member && (has_node || !ran_elsewhere || !is_back()) {
         return false;
     }
     let since = export.meta.created.filter(|_| ran_elsewhere);

@@ -12,6 +12,7 @@ mod node_writes;
 mod pod;
 mod sources;
 mod status;
+mod unread;
 
 use std::sync::Arc;
 

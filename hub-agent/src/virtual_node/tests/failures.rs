@@ -269,10 +269,17 @@ fn an_executor_that_has_not_come_to_a_new_hub_yet_is_waited_for() {
         if offers_nothing {
             world.join("west", "10.2.0.0/16");
         }
+        let export =
+            |world: &World| world.hub.get(kinds::POD_EXPORT, &in_member("east", "u0")).is_some();
         world.hub.advance(24 * 60 * 60);
+        if offers_nothing {
+            world.hear("west", None);
+            world.settle();
+            assert!(export(&world), "its agent is away");
+            world.hear("west", Some(LinkState::Connected));
+        }
         world.settle();
-        let export = world.hub.get(kinds::POD_EXPORT, &in_member("east", "u0"));
-        assert!(export.is_none(), "not for ever");
+        assert!(!export(&world), "not for ever");
     }
 }
 

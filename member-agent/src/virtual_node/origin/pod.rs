@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fleet_accumulator::{ClusterId, Object, Selection, SourceState, Tracked, Uid, View};
+use fleet_accumulator::{ClusterId, Object, Uid};
 use fleet_api::ObjectName;
 use fleet_api::offload::{ConfigCopy, ConfigKind, PodExportSpec};
 use fleet_model::objects::offload::{PodDocument, PodExport, PodIndex};
@@ -22,22 +22,25 @@ use super::super::steps;
 use super::events::{notice, progress};
 use super::export_state::export_state;
 use super::status::{StatusWrite, status_write};
+use super::unread::{is_soon_read, unread, without_sending};
+use crate::Settings;
 use crate::executors::Executor;
 use crate::hub_side::is_known;
 use crate::left_over;
 use crate::links::Links;
 use crate::measurement::{Measurement, Plan};
-use crate::selections::is_read;
 use crate::snapshot::MemberSnapshot;
 use crate::status_writes::StatusWrites;
 use crate::views::{POD_EXPORTS, complete_for, is_about_to_be_known, pods_for};
-use crate::{Identity, Settings};
 
 /// Time after which it is known that a view is complete.
 const SOON: Duration = Duration::from_secs(1);
 /// When to look again at what is interrupted: that a view is followed again, or that the hub answers, is no change of an object
 /// that a plan would be made for.
 const AGAIN: Duration = Duration::from_secs(5);
+
+/// The same for what is not expected to come soon.
+const RARELY: Duration = Duration::from_mins(1);
 
 /// One Pod and its export.
 struct Subject<'a> {
@@ -108,10 +111,21 @@ pub(super) fn plan(
     if is_left_over(&subject) && withholds(&subject.node.executor, snapshot, links, &mut plan) {
         return plan;
     }
-    if awaits_content(&subject, identity, snapshot) {
-        return plan;
+    let unread = subject.pod.as_ref().and_then(|pod| {
+        let reference = unread(pod, &subject.node, snapshot)?;
+        Some((pod, reference))
+    });
+    if unread.is_some() {
+        let is_soon = object.is_some_and(|pod| is_soon_read(identity, pod, snapshot, now));
+        plan.wake_within(if is_soon { AGAIN } else { RARELY });
+        if is_soon && export.is_none() {
+            return plan;
+        }
     }
-    let decision = decide(&observed, now);
+    let mut decision = decide(&observed, now);
+    if let Some((pod, reference)) = &unread {
+        decision = without_sending(decision, pod, reference, now);
+    }
     decision.again_after.into_iter().for_each(|after| plan.wake_within(after));
     for action in decision.actions {
         subject.act(action, decision.refused.as_ref(), &mut plan);
@@ -143,33 +157,6 @@ fn withholds(executor: &str, snapshot: &MemberSnapshot, links: &Links, plan: &mu
         Leftover::Unknown => return true,
     }
     false
-}
-
-/// Whether a config map or Secret that a new Pod refers to was not read yet: soon it is known whether it exists.
-fn awaits_content(subject: &Subject<'_>, identity: &Identity, snapshot: &MemberSnapshot) -> bool {
-    let Some(pod) = subject.pod.as_ref().filter(|pod| pod.deletion.is_none()) else { return false };
-    if !subject.object.is_some_and(|object| is_read(identity, object, snapshot)) {
-        return false;
-    }
-    let terms = &subject.node.terms;
-    fleet_virtual_node::pod::references_to_read(&pod.spec).keys().any(|reference| {
-        let name = ObjectName::new(pod.namespace.as_str(), reference.name.as_str());
-        match reference.kind {
-            ConfigKind::ConfigMap => !was_read(&snapshot.offload_config_maps, &name),
-            ConfigKind::Secret => {
-                let listed = terms.secrets.contains(&name.to_string());
-                // Without the right to read it, it is reported as missing.
-                let secrets = &snapshot.offload_secrets;
-                let readable = !matches!(secrets.state(), SourceState::Forbidden { .. });
-                listed && readable && !was_read(secrets, &name)
-            }
-        }
-    })
-}
-
-/// Whether it is known if an object exists.
-fn was_read<T: Tracked>(view: &View<T>, name: &ObjectName) -> bool {
-    view.get(&Selection::named(name).marker()).is_some()
 }
 
 /// The present content of a config map or Secret.

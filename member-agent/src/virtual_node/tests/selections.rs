@@ -65,6 +65,38 @@ fn a_pod_that_does_not_cross_says_why_whatever_it_refers_to() {
     assert_eq!(reason(&world), "NamespaceNotOffered");
 }
 
+/// It would start without what it could have had, and stay so.
+#[test]
+fn nothing_crosses_without_what_was_not_read() {
+    let mut world = World::new();
+    let name = ObjectName::new("shop", "settings");
+    let data = json!({ "data": { "a": "1" } });
+    world.east.own.create(kinds::CONFIG_MAP, &name, data).unwrap();
+    world.east.unread = Some(Selection::named(&name));
+    let env = json!([{ "configMapRef": { "name": "settings", "optional": true } }]);
+    let containers = json!([{ "name": "web", "image": "web:1", "envFrom": env }]);
+    world.create_pod("web", &json!({ "containers": containers }));
+    world.settle();
+    let reason = |world: &World| world.east.pod("web").unwrap()["status"]["reason"].clone();
+    assert_eq!((world.exports().len(), reason(&world)), (0, json!(null)), "it is about to be read");
+    world.pass(60);
+    world.settle();
+    assert_eq!((world.exports().len(), reason(&world)), (0, json!("WaitingForConfig")));
+    world.east.unread = None;
+    world.pass(60);
+    world.settle();
+    assert_eq!(world.exports()[0].0.configs.len(), 1);
+
+    // One that has crossed is followed all the same, and changes in nothing.
+    world.east.unread = Some(Selection::named(&name));
+    let hash = world.exports()[0].0.spec_hash.clone();
+    world.east.own.delete(kinds::CONFIG_MAP, &name).unwrap();
+    world.pass(60);
+    world.settle();
+    assert_eq!(world.exports()[0].0.spec_hash, hash);
+    assert_eq!(world.east.pod("web").unwrap()["status"]["phase"], "Running");
+}
+
 /// On a hub that was built anew no Pod has crossed yet; those that run come first all the same.
 #[test]
 fn pods_that_run_are_read_before_others_and_ended_ones_are_not() {

@@ -47,6 +47,8 @@ pub(super) struct Member {
     listed: Instant,
     /// What its API server answers to a new Pod of others, if it takes none.
     pub(super) refuses: Option<String>,
+    /// What was not read, of what its Pods refer to.
+    pub(super) unread: Option<Selection>,
     /// What it saw of the hub last.
     seen: ModelServer,
     clock: BootClock,
@@ -92,6 +94,7 @@ impl Member {
             lists: true,
             listed: Instant::now(),
             refuses: None,
+            unread: None,
             seen: hub.clone(),
             clock: clock.clone(),
             begun: Instant::now(),
@@ -123,7 +126,8 @@ impl Member {
         seen.virtual_node_objects = view(&self.own, |node| label(node, VIRTUAL_NODE), []);
         seen.offload_consent = view(&self.own, |map| map["metadata"]["name"] == CONSENT, []);
         let watched = Selections::of(&self.settings.identity, &seen).config_maps;
-        let marks: Vec<_> = watched.iter().map(Selection::marker).collect();
+        let is_read = |it: &&Selection| self.unread.as_ref() != Some(it);
+        let marks: Vec<_> = watched.iter().filter(is_read).map(Selection::marker).collect();
         seen.offload_config_maps = view(&self.own, |_| true, marks);
         if self.cut {
             lose_sight(&mut seen.pod_exports);
