@@ -57,17 +57,15 @@ pub(super) fn silent_for_good(
         let is_silent = link.state == LinkState::Silent && link.standing() == LinkState::Silent;
         is_silent.then(|| (link.since.0, ttl.unwrap_or(ORIGIN_TTL)))
     });
-    let Some((since, ttl)) = silence else { return false };
+    silence.is_some_and(|(since, ttl)| is_over(since, ttl, now, plan))
+}
+
+/// Whether a period is over, after which something ends for good. If not, the Pod is planned again when it is.
+pub(super) fn is_over(since: Timestamp, period: Duration, now: Timestamp, plan: &mut Plan) -> bool {
     // A clock that was set back has shown nothing.
-    if since > now {
-        plan.wake_within(ttl);
-        return false;
+    let rest = if since > now { Some(period) } else { remaining(since, period, now) };
+    if let Some(rest) = rest {
+        plan.wake_within(rest);
     }
-    match remaining(since, ttl, now) {
-        Some(rest) => {
-            plan.wake_within(rest);
-            false
-        }
-        None => true,
-    }
+    rest.is_none()
 }

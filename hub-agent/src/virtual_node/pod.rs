@@ -10,20 +10,19 @@ use fleet_model::namespaces::namespace_accepts_objects;
 use fleet_model::objects::offload::{Hearing, PodExport, PodImport};
 use fleet_model::steps::HUB;
 use fleet_plan::Plan;
-use fleet_plan::deadline::remaining;
 use fleet_virtual_node::hub::{Destination, HubAction, HubExport, hand_over, stop_import};
 use fleet_virtual_node::names;
 use fleet_virtual_node::pod::Rejection;
 use jiff::Timestamp;
 
-use super::import::{hub_import, silent_for_good, takes_place};
+use super::import::{hub_import, is_over, silent_for_good, takes_place};
 use super::{members, orphan, steps};
 use crate::snapshot::HubSnapshot;
 
 /// Pods of one origin that an executor has at most: as many as an offer can state.
 const MOST_PODS: i64 = 500;
 
-/// How long a hub that was built anew waits for an executor that is not on it yet.
+/// How long the end of a Pod waits, on a hub that was built anew, for an executor that is not on it yet.
 const RETURN: Duration = Duration::from_hours(24);
 
 pub(super) fn plan(
@@ -153,10 +152,8 @@ fn has_left(
     if is_member && (has_node || !ran_elsewhere || !is_back()) {
         return false;
     }
-    let since = export.meta.created.filter(|_| ran_elsewhere);
-    let Some(rest) = since.and_then(|since| remaining(since, RETURN, now)) else { return true };
-    plan.wake_within(rest);
-    false
+    let since = export.meta.deleted.filter(|_| ran_elsewhere);
+    since.is_none_or(|since| is_over(since, RETURN, now, plan))
 }
 
 fn destination<'a>(

@@ -10,6 +10,9 @@ use serde_json::json;
 use super::world::{World, in_member, spec};
 use crate::tests::verdicts::found;
 
+/// In seconds.
+const DAY: i64 = 24 * 60 * 60;
+
 fn running(count: usize) -> World {
     let mut world = World::accepted();
     world.edit(kinds::OFFLOAD_OFFER, &in_member("west", "offer"), |offer| {
@@ -264,6 +267,18 @@ fn an_executor_that_has_not_come_to_a_new_hub_yet_is_waited_for() {
     world.settle();
     assert!(world.import("east", "u0").unwrap()["spec"]["stop"].is_object(), "only it knows");
 
+    // The day begins when its end is asked for, and by no clock that was set back.
+    let mut world = World { hub: ModelServer::new(ClusterId::Hub) };
+    world.join("east", "10.1.0.0/16");
+    world.export_spec("east", &PodExportSpec { resumed: true, ..spec("east", "u0") });
+    world.hub.advance(2 * DAY);
+    world.stop("east", "u0", 0);
+    world.hub.advance(-2 * DAY);
+    world.settle();
+    world.hub.advance(2 * DAY);
+    world.settle();
+    assert!(world.hub.get(kinds::POD_EXPORT, &in_member("east", "u0")).is_some());
+
     for offers_nothing in [false, true] {
         let mut world = built_anew();
         if offers_nothing {
@@ -271,7 +286,7 @@ fn an_executor_that_has_not_come_to_a_new_hub_yet_is_waited_for() {
         }
         let export =
             |world: &World| world.hub.get(kinds::POD_EXPORT, &in_member("east", "u0")).is_some();
-        world.hub.advance(24 * 60 * 60);
+        world.hub.advance(DAY);
         if offers_nothing {
             world.hear("west", None);
             world.settle();
