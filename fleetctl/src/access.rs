@@ -11,6 +11,7 @@ use fleet_accumulator::one_line;
 use fleet_runtime::clients::{self, ClientSet};
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 
+use crate::output::report;
 use crate::shell::quoted;
 
 /// How the clusters are reached.
@@ -91,10 +92,15 @@ impl Access {
         files.map_or_else(|| Ok("unset KUBECONFIG".to_owned()), |files| export(&files))
     }
 
-    /// What commands that are printed need beside their contexts, where an option has named the file.
-    pub(crate) fn for_commands(&self) -> Result<Option<String>> {
-        let exported = self.kubeconfig.is_some().then(|| self.exported()).transpose()?;
-        Ok(exported.map(|export| format!("In the shell that the commands are for: {export}")))
+    /// Reports what commands that were printed need beside their contexts, where an option has named the file.
+    ///
+    /// # Errors
+    /// As [`Self::exported`].
+    pub(crate) fn report_for_commands(&self) -> Result<()> {
+        if self.kubeconfig.is_some() {
+            report(&format!("In the shell that the commands are for: {}", self.exported()?));
+        }
+        Ok(())
     }
 
     /// Maximum time to wait for a cluster.

@@ -9,7 +9,7 @@ use fleet_api::ObjectName;
 use crate::args::{Cli, Command, Explain, JoinArgs};
 use crate::explain::explain;
 use crate::gather::Watched;
-use crate::output::{Format, UNASKED, answer, data, print, report};
+use crate::output::{Format, UNASKED, answer, data, print};
 use crate::picture::Picture;
 use crate::render;
 use crate::story::Cause;
@@ -80,10 +80,8 @@ async fn show_explanation(cli: &Cli, service: &ObjectName) -> Result<ExitCode> {
     }
     let text = data(cli.output.format, &story)?;
     print(&text.unwrap_or_else(|| render::story(&story, cli.output.paint())))?;
-    if story.stops()
-        && let Some(note) = cli.access.for_commands()?
-    {
-        report(&note);
+    if story.stops() {
+        cli.access.report_for_commands()?;
     }
     Ok(answer(!story.stops()))
 }

@@ -34,7 +34,7 @@ pub(crate) fn may_differ(old: &MemberSnapshot, new: &MemberSnapshot) -> bool {
     let turns = |change: Change<'_, PodDocument>| {
         let Change::Updated { old, new } = change else { return true };
         let state =
-            |pod: &PodDocument| (has_ended(pod), pod.document["status"]["startTime"].is_null());
+            |pod: &PodDocument| (is_ending(pod), pod.document["status"]["startTime"].is_null());
         state(&old.object) != state(&new.object)
     };
     diff(&old.virtual_pods, &new.virtual_pods).any(turns)
@@ -67,12 +67,11 @@ impl Selections {
             offered.chain(nodes).chain(exports).filter(|name| !name.is_empty()).collect();
         let pods = executors.iter().map(|name| Selection::of_node(&names::node(name))).collect();
         let mut selections = Self { pods, ..Self::default() };
-        let of = |wanted: Standing| {
-            let pods = snapshot.virtual_pods.iter();
-            pods.filter(move |pod| standing(identity, pod, snapshot) == Some(wanted))
-        };
-        // Those that have crossed come first: what waits for place here takes it from none of them.
-        for pod in of(Standing::Crossed).chain(of(Standing::New)) {
+        let pods = snapshot.virtual_pods.iter();
+        let mut pods: Vec<_> =
+            pods.filter_map(|pod| Some((standing(identity, pod, snapshot)?, pod))).collect();
+        pods.sort_by_key(|(standing, _)| *standing);
+        for (_, pod) in pods {
             if selections.config_maps.len() + selections.secrets.len() >= MOST_CONFIGS {
                 break;
             }
@@ -102,8 +101,8 @@ fn executor(pod: &Object<PodDocument>) -> Option<&str> {
     pod.object.node().and_then(names::executor_of)
 }
 
-/// Why what a Pod refers to is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why what a Pod refers to is read. Those that have crossed come first: what waits for place takes it from none of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
     /// It is on the hub, or was before the hub was lost.
     Crossed,
@@ -117,7 +116,7 @@ fn standing(
     pod: &Object<PodDocument>,
     snapshot: &MemberSnapshot,
 ) -> Option<Standing> {
-    if has_ended(&pod.object) {
+    if is_ending(&pod.object) {
         return None;
     }
     let export = ObjectName::new(identity.hub_namespace.as_str(), pod.uid.to_string());
@@ -130,9 +129,8 @@ fn standing(
     accepts(terms, &pod.name.namespace).then_some(Standing::New)
 }
 
-fn has_ended(pod: &PodDocument) -> bool {
-    let phase = pod.document["status"]["phase"].as_str();
-    matches!(phase, Some("Succeeded" | "Failed")) || pod.meta.is_terminating()
+fn is_ending(pod: &PodDocument) -> bool {
+    pod.has_ended() || pod.meta.is_terminating()
 }
 
 /// Whether what a Pod refers to is to be read, as far as there is place for it.

@@ -111,6 +111,15 @@ mod tests {
     }
 
     #[test]
+    fn the_charts_of_a_checkout_have_their_images_from_there() {
+        let hub = include_str!("../../../charts/hub-agent/values.yaml");
+        let member = include_str!("../../../charts/member-agent/values.yaml");
+        for (chart, values) in [(HUB_CHART, hub), (MEMBER_CHART, member)] {
+            assert!(values.contains(&format!("\n  repository: {REPOSITORY}/{chart}\n")), "{chart}");
+        }
+    }
+
+    #[test]
     fn an_image_from_elsewhere_stays_from_there() {
         let mut world = sound();
         for (repository, expected) in [

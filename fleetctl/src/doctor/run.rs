@@ -35,10 +35,8 @@ pub(crate) async fn run(cli: &Cli, args: &DoctorArgs) -> Result<ExitCode> {
     let text = data(cli.output.format, &results)?;
     let wide = cli.output.format == Format::Wide;
     print(&text.unwrap_or_else(|| results.text(wide, cli.output.paint())))?;
-    if results.results.iter().any(|line| line.command.is_some())
-        && let Some(note) = cli.access.for_commands()?
-    {
-        report(&note);
+    if results.results.iter().any(|line| line.command.is_some()) {
+        cli.access.report_for_commands()?;
     }
     Ok(exit_code(&results))
 }
@@ -74,9 +72,7 @@ async fn print_corefile(cli: &Cli) -> Result<ExitCode> {
         report(&terminal::line(&says));
     }
     report(&format!("To apply it: {}", edit(&seen, context)?));
-    if let Some(note) = cli.access.for_commands()? {
-        report(&note);
-    }
+    cli.access.report_for_commands()?;
     Ok(answer(first.is_empty()))
 }
 

@@ -33,11 +33,16 @@ spec:
   validationActions: {{ $root.Values.policies.validationActions | toJson }}
 {{- end }}
 
+{{/* The user as which the agent writes. */}}
+{{- define "policies.user" -}}
+system:serviceaccount:{{ .Release.Namespace }}:{{ include "common.serviceAccountName" . }}
+{{- end }}
+
 {{/* Only the agent is held to the rules. */}}
 {{- define "policies.agent" -}}
 - name: the-agent
   expression: >-
-    request.userInfo.username == 'system:serviceaccount:{{ .Release.Namespace }}:{{ include "common.serviceAccountName" . }}'
+    request.userInfo.username == '{{ include "policies.user" . }}'
 {{- end }}
 
 {{/* Whether a Service is in a user's namespace and has the name of a derived one of multicluster.x-k8s.io, as CEL. */}}

@@ -47,7 +47,7 @@ pub(super) fn affected(
             }
         }
         // A namespace without Pods may go.
-        if change.new().is_none_or(has_ended) {
+        if change.new().is_none_or(|pod| pod.object.has_ended()) {
             let space = change.old().or_else(|| change.new()).map(|pod| &*pod.name.namespace);
             spaces.extend(space.map(str::to_owned));
             frees = true;
@@ -99,10 +99,6 @@ fn offers(old: &MemberSnapshot, new: &MemberSnapshot, keys: &mut Affected<Key>) 
 fn refused(new: &MemberSnapshot, keys: &mut Affected<Key>) {
     let refused = new.pod_imports.iter().filter(|import| import.object.status.rejected.is_some());
     refused.for_each(|import| keys.add(Key::Pod(source_of(import))));
-}
-
-fn has_ended(pod: &Object<PodDocument>) -> bool {
-    matches!(pod.object.document["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))
 }
 
 /// The member and the uid that an import is for: the hub agent has given it its name.

@@ -56,10 +56,8 @@ fn exceeded(field: &str) -> Result<(), Rejection> {
 
 /// Pods that use something.
 fn running(snapshot: &MemberSnapshot) -> impl Iterator<Item = &Spec> {
-    let pods = remote_pods(snapshot).map(|pod| &pod.object.document);
-    let ended =
-        |pod: &Value| matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
-    pods.filter(move |pod| !ended(pod)).filter_map(|pod| pod["spec"].as_object())
+    let pods = remote_pods(snapshot).map(|pod| &pod.object);
+    pods.filter(|pod| !pod.has_ended()).filter_map(|pod| pod.document["spec"].as_object())
 }
 
 /// Pods that are decided on at the same time, and come first: without these, each of many would fit. Those of the same namespace are

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fleet_accumulator::{Feed, Meta, SourceSpec, Tracked, Uid, selectable, wire};
 use fleet_api::labels::{OFFLOAD_ORIGIN, OFFLOAD_ORIGIN_UID};
+use fleet_api::offload::PodPhase;
 use fleet_api::{ObjectName, ResourceKind, kinds};
 use k8s_openapi::api::core::v1 as core;
 use serde_json::{Map, Value};
@@ -42,6 +43,12 @@ impl PodDocument {
     /// The node that it is bound to.
     pub fn node(&self) -> Option<&str> {
         self.document["spec"]["nodeName"].as_str().filter(|name| !name.is_empty())
+    }
+
+    /// Whether all its containers have ended for good.
+    pub fn has_ended(&self) -> bool {
+        let phase = self.document["status"]["phase"].as_str().and_then(PodPhase::parse);
+        phase.is_some_and(PodPhase::is_terminal)
     }
 
     /// The member that it comes from and its uid there, if this cluster runs it for another one.
@@ -99,6 +106,7 @@ mod tests {
         }));
         assert_eq!(pod.document["spec"]["newInTheYear2031"], json!({ "a": [1] }));
         assert_eq!(pod.document["status"]["alsoNew"], true);
+        assert!(!pod.has_ended());
         let metadata = &pod.document["metadata"];
         assert_eq!(metadata["deletionGracePeriodSeconds"], 30);
         assert_eq!(metadata["deletionTimestamp"], "2026-01-02T03:04:05Z");
