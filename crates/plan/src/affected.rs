@@ -3,6 +3,8 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use fleet_api::ObjectName;
+
 /// On whose account something is done: the namespace of the object that was changed. On the hub that identifies the
 /// member. What waits for the same resource is served in turn, account by account.
 pub type Account = Arc<str>;
@@ -74,6 +76,19 @@ impl<'a, K> Affected<'a, K> {
             Some(sink) => sink(key),
             None => self.collected.push(key),
         }
+    }
+}
+
+impl Affected<'_, ObjectName> {
+    /// Plans an object of a user at once, on the account of its namespace.
+    pub fn add_own(&mut self, key: ObjectName) {
+        self.add_own_after(key, Duration::ZERO);
+    }
+
+    /// Plans an object of a user after `delay`, on the account of its namespace.
+    pub fn add_own_after(&mut self, key: ObjectName, delay: Duration) {
+        let account = Arc::clone(&key.namespace);
+        self.push(AffectedKey { key, delay, account });
     }
 }
 

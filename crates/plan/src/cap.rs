@@ -1,6 +1,30 @@
 //! The part of a large plan that is sent at once.
 
 use crate::plan::Plan;
+use crate::step::Step;
+
+/// How many steps are sent at once: so many urgent ones, and so many others.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    urgent: usize,
+    others: usize,
+}
+
+impl Room {
+    /// For `limit` steps of each.
+    #[must_use]
+    pub const fn of(limit: usize) -> Self {
+        Self { urgent: limit, others: limit }
+    }
+
+    /// Whether there is a place for this one, which it then has.
+    pub fn takes(&mut self, step: &Step) -> bool {
+        let free = if step.urgent { &mut self.urgent } else { &mut self.others };
+        let stays = *free > 0;
+        *free -= usize::from(stays);
+        stays
+    }
+}
 
 impl<M> Plan<M> {
     /// Leaves out what is beyond `limit` urgent and `limit` other steps, with everything that waits for it: the next plan
@@ -11,14 +35,8 @@ impl<M> Plan<M> {
         if self.steps.len() <= limit {
             return false;
         }
-        let (mut urgent, mut others) = (limit, limit);
-        let left_out = self.retain(|step| {
-            let free = if step.urgent { &mut urgent } else { &mut others };
-            let stays = *free > 0;
-            *free -= usize::from(stays);
-            stays
-        });
-        left_out > 0
+        let mut room = Room::of(limit);
+        self.retain(|step| room.takes(step)) > 0
     }
 }
 

@@ -29,6 +29,7 @@ pub mod text;
 
 pub use affected::{Account, Affected, AffectedKey, common_account};
 pub use body::{Body, SharedSpec};
+pub use cap::Room;
 pub use controller::{Controller, affected_keys};
 pub use event::{Event, EventType};
 pub use patience::Patience;

@@ -28,7 +28,7 @@ use crate::queue::{self, Job, Queue, Requeue};
 use crate::term_waits::TermWaits;
 use crate::traces::Tracer;
 use crate::writer::Writer;
-use debounce::Debouncer;
+use debounce::{Debouncer, Sorted};
 use recorder::SharedRecorder;
 use run::{Run, Shared};
 use timings::StageTimings;
@@ -244,9 +244,12 @@ impl<R: Controller> Engine<R> {
         self.queue.charge(&job.account, planned.duration_since(started).max(least));
         self.planned_for += planned.duration_since(started);
 
-        let is_capped = plan.cap(MAX_STEPS << job.failures.min(MAX_DOUBLINGS));
+        let limit = MAX_STEPS << job.failures.min(MAX_DOUBLINGS);
+        let mut is_capped = plan.cap(limit);
         let Plan { mut steps, debounced, wake_after, events, mut measurements } = plan;
-        let (ripe, ripens) = self.debouncer.sort(&job.key, debounced, planned);
+        let Sorted { ripe, is_capped: more_are_ripe, wake: ripens } =
+            self.debouncer.sort(&job.key, debounced, planned, limit);
+        is_capped |= more_are_ripe;
         let ripe_events = ripe.iter().flat_map(|item| item.events.clone());
         let more_events = !self.shared.emit(events.into_iter().chain(ripe_events));
         self.shared.record_planned(&job.key, &mut measurements, time);

@@ -6,16 +6,27 @@ use std::time::Instant;
 
 use fleet_accumulator::ClusterId;
 use fleet_api::{ObjectName, ResourceKind};
-use fleet_plan::Debounced;
+use fleet_plan::{Debounced, Room};
 
 /// Since when the plans of each key have contained which debounced steps without interruption.
 #[derive(Debug)]
 pub(super) struct Debouncer<K> {
-    pending: HashMap<K, Vec<Pending>>,
+    pending: HashMap<K, HashMap<Identity, Instant>>,
+}
+
+/// The debounced steps of a plan, by the time.
+#[derive(Debug, Default)]
+pub(super) struct Sorted {
+    /// Those whose delay is over, as many as are sent at once.
+    pub(super) ripe: Vec<Debounced>,
+    /// Whether there are more of these: the next plan has them again, and they have waited.
+    pub(super) is_capped: bool,
+    /// When to plan again for the rest.
+    pub(super) wake: Option<Instant>,
 }
 
 /// Identity of a step across plans: the step itself may carry the time of planning.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Identity {
     purpose: &'static str,
     cluster: ClusterId,
@@ -23,47 +34,43 @@ struct Identity {
     name: ObjectName,
 }
 
-#[derive(Debug)]
-struct Pending {
-    identity: Identity,
-    since: Instant,
-}
-
 impl<K: Clone + Eq + Hash> Debouncer<K> {
     pub(super) fn new() -> Self {
         Self { pending: HashMap::new() }
     }
 
-    /// Takes the debounced steps of the newest plan of `key`. Returns those whose delay is over, and the
-    /// time to plan again for the rest. Steps that the plan no longer contains are forgotten.
+    /// Takes the debounced steps of the newest plan of `key`, of which at most `limit` urgent and `limit` others are sent at once, like
+    /// a plan's steps. Steps that the plan no longer contains are forgotten.
     pub(super) fn sort(
         &mut self,
         key: &K,
         debounced: Vec<Debounced>,
         now: Instant,
-    ) -> (Vec<Debounced>, Option<Instant>) {
-        if debounced.is_empty() {
-            self.pending.remove(key);
-            return (Vec::new(), None);
-        }
+        limit: usize,
+    ) -> Sorted {
         let before = self.pending.remove(key).unwrap_or_default();
-        let (mut ripe, mut wake, mut pending) = (Vec::new(), None, Vec::new());
+        let mut sorted = Sorted::default();
+        if debounced.is_empty() {
+            return sorted;
+        }
+        let (mut room, mut pending) = (Room::of(limit), HashMap::with_capacity(debounced.len()));
         for item in debounced {
             let Debounced { delay, purpose, step, .. } = &item;
             let (cluster, kind, name) = (step.cluster, step.kind, step.name.clone());
             let identity = Identity { purpose, cluster, kind, name };
-            let earlier = before.iter().find(|pending| pending.identity == identity);
-            let since = earlier.map_or(now, |pending| pending.since);
+            let since = before.get(&identity).copied().unwrap_or(now);
             let due = since + *delay;
-            if due <= now {
-                ripe.push(item);
+            if due > now {
+                sorted.wake = Some(sorted.wake.map_or(due, |at| at.min(due)));
+            } else if room.takes(step) {
+                sorted.ripe.push(item);
             } else {
-                wake = Some(wake.map_or(due, |at: Instant| at.min(due)));
+                sorted.is_capped = true;
             }
-            pending.push(Pending { identity, since });
+            pending.insert(identity, since);
         }
         self.pending.insert(key.clone(), pending);
-        (ripe, wake)
+        sorted
     }
 }
 
@@ -77,6 +84,7 @@ mod tests {
     use super::*;
 
     const DELAY: Duration = Duration::from_millis(500);
+    const MANY: usize = 512;
 
     fn debounced(purpose: &'static str, name: &str) -> Debounced {
         let name = ObjectName::new("team", name);
@@ -84,13 +92,23 @@ mod tests {
         Debounced::new(DELAY, purpose, step)
     }
 
+    /// How many are sent, and when to plan again.
+    fn sort(
+        debouncer: &mut Debouncer<&'static str>,
+        key: &'static str,
+        steps: Vec<Debounced>,
+        at: Instant,
+    ) -> (usize, Option<Instant>) {
+        let sorted = debouncer.sort(&key, steps, at, MANY);
+        (sorted.ripe.len(), sorted.wake)
+    }
+
     #[test]
     fn a_step_is_sent_after_its_delay() {
         let mut debouncer = Debouncer::new();
         let start = Instant::now();
         let ask = |debouncer: &mut Debouncer<_>, at| {
-            let (ripe, wake) = debouncer.sort(&"key", vec![debounced("waiting", "shop")], at);
-            (ripe.len(), wake)
+            sort(debouncer, "key", vec![debounced("waiting", "shop")], at)
         };
         assert_eq!(ask(&mut debouncer, start), (0, Some(start + DELAY)));
         let soon = start + Duration::from_millis(300);
@@ -104,28 +122,50 @@ mod tests {
     fn an_interruption_starts_the_delay_again() {
         let mut debouncer = Debouncer::new();
         let start = Instant::now();
-        debouncer.sort(&"key", vec![debounced("waiting", "shop")], start);
-        debouncer.sort(&"key", vec![], start + DELAY / 2);
+        sort(&mut debouncer, "key", vec![debounced("waiting", "shop")], start);
+        sort(&mut debouncer, "key", vec![], start + DELAY / 2);
         assert!(debouncer.pending.is_empty());
-        let (ripe, wake) =
-            debouncer.sort(&"key", vec![debounced("waiting", "shop")], start + DELAY);
-        assert_eq!((ripe.len(), wake), (0, Some(start + 2 * DELAY)));
+        let sorted = sort(&mut debouncer, "key", vec![debounced("waiting", "shop")], start + DELAY);
+        assert_eq!(sorted, (0, Some(start + 2 * DELAY)));
     }
 
     #[test]
     fn steps_of_other_purposes_names_and_keys_have_their_own_delay() {
         let mut debouncer = Debouncer::new();
         let start = Instant::now();
-        debouncer.sort(&"key", vec![debounced("waiting", "shop")], start);
+        sort(&mut debouncer, "key", vec![debounced("waiting", "shop")], start);
         let all = vec![
             debounced("waiting", "shop"),
             debounced("waiting", "other"),
             debounced("why", "shop"),
         ];
-        let (ripe, wake) = debouncer.sort(&"key", all, start + DELAY);
-        assert_eq!((ripe.len(), wake), (1, Some(start + 2 * DELAY)));
-        assert_eq!(&*ripe[0].step.name.name, "shop");
-        let (ripe, _) = debouncer.sort(&"other", vec![debounced("waiting", "shop")], start + DELAY);
-        assert_eq!(ripe.len(), 0);
+        let sorted = debouncer.sort(&"key", all, start + DELAY, MANY);
+        assert_eq!((sorted.ripe.len(), sorted.wake), (1, Some(start + 2 * DELAY)));
+        assert_eq!(&*sorted.ripe[0].step.name.name, "shop");
+        let other = vec![debounced("waiting", "shop")];
+        assert_eq!(sort(&mut debouncer, "other", other, start + DELAY).0, 0);
+    }
+
+    /// As many as a hostile exporter can have: each is looked for once, and those that are left have waited for the next plan.
+    #[test]
+    fn many_are_sent_in_parts() {
+        let (mut debouncer, start, limit) = (Debouncer::new(), Instant::now(), 50);
+        let mut left: Vec<_> = (0..50_000).map(|at| at.to_string()).collect();
+        let all = |left: &[String]| left.iter().map(|name| debounced("waiting", name)).collect();
+        let sorted = debouncer.sort(&"key", all(&left), start, limit);
+        assert!(sorted.ripe.is_empty() && !sorted.is_capped);
+        left.truncate(120);
+        for (sent, is_capped) in [(50, true), (50, true), (20, false)] {
+            let sorted = debouncer.sort(&"key", all(&left), start + DELAY, limit);
+            assert_eq!((sorted.ripe.len(), sorted.is_capped, sorted.wake), (sent, is_capped, None));
+            left.drain(..sent);
+        }
+        let mut urgent = debounced("waiting", "urgent");
+        urgent.step.urgent = true;
+        let steps = vec![debounced("waiting", "one"), debounced("waiting", "two"), urgent];
+        debouncer.sort(&"key", steps.clone(), start, 1);
+        let sorted = debouncer.sort(&"key", steps, start + DELAY, 1);
+        let names: Vec<_> = sorted.ripe.iter().map(|item| &*item.step.name.name).collect();
+        assert_eq!((names, sorted.is_capped), (vec!["one", "urgent"], true));
     }
 }
