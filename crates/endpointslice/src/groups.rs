@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::{EndpointPort, EndpointSlice};
 
 use crate::desired::DesiredSet;
-use crate::ports::{self, PortKey};
+use crate::ports::{self, Alike, PortKey, Resolved};
 use crate::source::{Numbers, Problem, Source};
 use crate::{AddressType, Config};
 
@@ -29,12 +29,20 @@ pub(crate) fn desired<'a>(
 ) -> Vec<DesiredGroup<'a>> {
     let mut groups: Vec<DesiredGroup<'a>> = Vec::new();
     let mut known: BTreeMap<Numbers, usize> = BTreeMap::new();
+    // Different numbers can lead to the same ports. Anybody who owns machines can have thousands of combinations: each is looked up.
+    let alike = Alike::of(service, config);
+    let mut by_ports: BTreeMap<Resolved, usize> = BTreeMap::new();
     for candidate in source.candidates(service, address_type) {
         let at = if let Some(&at) = known.get(&candidate.ports) {
             at
         } else {
-            let ports = ports::resolved(service, &candidate.ports, config);
-            let at = position(&mut groups, ports, expected);
+            let at = *by_ports.entry(alike.resolved(&candidate.ports)).or_insert_with(|| {
+                let ports = ports::resolved(service, &candidate.ports, config);
+                let capacity = if groups.is_empty() { expected } else { 0 };
+                let endpoints = DesiredSet::with_capacity(capacity);
+                groups.push(DesiredGroup { ports, endpoints });
+                groups.len() - 1
+            });
             known.insert(candidate.ports, at);
             at
         };
@@ -45,22 +53,6 @@ pub(crate) fn desired<'a>(
         }
     }
     groups
-}
-
-/// The position of the group with these ports, which is created if it is missing. Different numbers can lead to the same
-/// ports: either of two equal ports of the Service may be unresolved.
-fn position(
-    groups: &mut Vec<DesiredGroup<'_>>,
-    ports: Vec<EndpointPort>,
-    expected: usize,
-) -> usize {
-    let key = PortKey::of(Some(&ports));
-    let same = groups.iter().position(|group| PortKey::of(Some(&group.ports)) == key);
-    same.unwrap_or_else(|| {
-        let capacity = if groups.is_empty() { expected } else { 0 };
-        groups.push(DesiredGroup { ports, endpoints: DesiredSet::with_capacity(capacity) });
-        groups.len() - 1
-    })
 }
 
 /// Groups existing slices by their ports.

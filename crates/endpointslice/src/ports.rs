@@ -1,11 +1,16 @@
 //! Sets of endpoint ports.
 
-use k8s_openapi::api::core::v1::Service;
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Service, ServicePort};
 use k8s_openapi::api::discovery::v1::EndpointPort;
 
 use crate::Config;
 
 mod hash;
+
+/// Of a port that names none.
+const PROTOCOL: &str = "TCP";
 
 /// A comparable set of ports. Lists with the same ports in any order have equal keys, and an absent list equals an empty
 /// one; within a port, an absent field differs from an empty one.
@@ -56,7 +61,7 @@ pub(crate) fn resolved(
         .filter_map(|(port, number)| {
             Some(EndpointPort {
                 name: Some(port.name.clone().unwrap_or_default()),
-                protocol: Some(port.protocol.clone().unwrap_or_else(|| "TCP".to_owned())),
+                protocol: Some(port.protocol.clone().unwrap_or_else(|| PROTOCOL.to_owned())),
                 port: Some((*number)?),
                 app_protocol: port.app_protocol.clone().filter(|_| config.app_protocol),
             })
@@ -64,6 +69,44 @@ pub(crate) fn resolved(
         .collect();
     hash::sort(&mut resolved);
     resolved
+}
+
+/// What [`resolved`] makes of numbers, as something to look up: the ports that are resolved, each by the first port of the Service that
+/// differs from it in nothing but the number.
+pub(crate) type Resolved = Vec<(usize, i32)>;
+
+/// Which ports of a Service differ in nothing but the number: either of two may be unresolved, and the endpoint ports are the same.
+#[derive(Debug)]
+pub(crate) struct Alike(Vec<usize>);
+
+impl Alike {
+    pub(crate) fn of(service: &Service, config: &Config) -> Self {
+        let ports =
+            service.spec.as_ref().and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
+        let mut firsts = BTreeMap::new();
+        let numbered = ports.iter().enumerate();
+        Self(
+            numbered
+                .map(|(at, port)| *firsts.entry(unnumbered(port, config)).or_insert(at))
+                .collect(),
+        )
+    }
+
+    /// The key of these numbers.
+    pub(crate) fn resolved(&self, numbers: &[Option<i32>]) -> Resolved {
+        let numbered = self.0.iter().zip(numbers);
+        let mut key: Resolved =
+            numbered.filter_map(|(first, number)| Some((*first, (*number)?))).collect();
+        key.sort_unstable();
+        key
+    }
+}
+
+/// The fields of an endpoint port but for its number.
+fn unnumbered<'a>(port: &'a ServicePort, config: &Config) -> [Option<&'a str>; 3] {
+    let name = port.name.as_deref().unwrap_or_default();
+    let protocol = port.protocol.as_deref().unwrap_or(PROTOCOL);
+    [Some(name), Some(protocol), port.app_protocol.as_deref().filter(|_| config.app_protocol)]
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 use k8s_openapi::api::discovery::v1::EndpointPort;
 use serde_json::json;
 
-use super::PortKey;
-use crate::tests::fixture::object;
+use super::{Alike, PortKey, resolved};
+use crate::Config;
+use crate::tests::fixture::{object, service, with};
 
 /// EPS-80: no list is the empty list; order does not matter; absent is not empty.
 #[test]
@@ -13,6 +14,29 @@ fn keys_are_sets() {
     let reversed: Vec<EndpointPort> = ports.iter().rev().cloned().collect();
     assert_eq!(PortKey::of(Some(&ports)), PortKey::of(Some(&reversed)));
     assert_ne!(PortKey::of(Some(&ports[1..2])), PortKey::of(Some(&ports[2..])));
+}
+
+/// Ports that are alike but for the number, one of which may be unresolved, are looked up as the endpoint ports that they lead to.
+#[test]
+fn numbers_that_lead_to_the_same_ports_are_looked_up_as_one() {
+    let ports = json!([
+        {"name": "a", "port": 1}, {"name": "a", "port": 2, "protocol": "TCP"}, {"name": "b", "port": 3},
+        {"name": "a", "port": 4, "protocol": "UDP"}, {"name": "a", "port": 5, "appProtocol": "x"},
+    ]);
+    let service = with(&service(), "/spec/ports", ports);
+    for app_protocol in [true, false] {
+        let config = Config { app_protocol, ..Config::pods() };
+        let alike = Alike::of(&service, &config);
+        let choices = [None, Some(1), Some(2)];
+        let number = |at: usize, place: u32| choices[at / 3_usize.pow(place) % 3];
+        let all: Vec<_> =
+            (0..243).map(|at| [0, 1, 2, 3, 4].map(|place| number(at, place))).collect();
+        for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (one, other))) {
+            let ports = [one, other].map(|numbers| resolved(&service, numbers, &config));
+            let same = PortKey::of(Some(&ports[0])) == PortKey::of(Some(&ports[1]));
+            assert_eq!(alike.resolved(one) == alike.resolved(other), same, "{one:?}, {other:?}");
+        }
+    }
 }
 
 /// Hashes and order of the original.

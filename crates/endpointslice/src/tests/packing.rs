@@ -159,6 +159,20 @@ fn each_number_of_a_named_port_is_a_group() {
     assert_eq!(numbers, [8080, 8081, 8082, 8083, 8084].map(Some));
 }
 
+/// As many combinations of numbers as there are machines are a user's to make: each is found without a look at the others.
+#[test]
+fn many_numbers_make_many_groups() {
+    let numbered = |n: usize| -> Pod {
+        let mut pod = serde_json::to_value(pod(n, true)).unwrap();
+        let port = json!([{"name": "http", "containerPort": 1 + n, "protocol": "TCP"}]);
+        pod["spec"]["containers"][0]["ports"] = port;
+        object(pod)
+    };
+    let named = with(&service(), "/spec/ports/0/targetPort", json!("http"));
+    let mut world = World::new(named, (0..4000).map(numbered).collect());
+    assert_eq!(world.counts(), (4000, 0, 0));
+}
+
 /// EPS-95, EPS-96: pods that share an address are endpoints of their own.
 #[test]
 fn one_address_can_have_two_endpoints() {
