@@ -90,9 +90,10 @@ impl Controller for ServiceController {
         let is_rebuilding = |snapshot: &HubSnapshot| {
             FleetTraffic::is_rebuilding(&snapshot.fleet_traffics, self.settings.traffic)
         };
-        if HubSchema::known(&old.schema) != HubSchema::known(&new.schema)
-            || is_rebuilding(old) != is_rebuilding(new)
-        {
+        let is_other = HubSchema::known(&old.schema) != HubSchema::known(&new.schema)
+            || is_rebuilding(old) != is_rebuilding(new);
+        // At the beginning of a term everything was new above.
+        if is_other && !keys::is_empty(old) {
             keys::affected(&HubSnapshot::default(), new, keys);
         }
     }

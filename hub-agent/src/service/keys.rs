@@ -167,10 +167,18 @@ pub(super) fn affected(
         let slices = new.slice_exports.by(&named(&slice));
         slices.for_each(|slice| keys.add_for(importer, key_of(slice)));
     });
-    each_touched(&old.namespaces, &new.namespaces, |namespace| {
-        in_namespace(new, &namespace.name.name, keys);
-    });
+    in_namespaces(old, new, keys);
     exporters
+}
+
+/// Whether there is nothing that could affect a key.
+pub(super) fn is_empty(snapshot: &HubSnapshot) -> bool {
+    snapshot.internal_exports.is_empty()
+        && snapshot.internal_imports.is_empty()
+        && snapshot.slice_exports.is_empty()
+        && snapshot.service_imports.is_empty()
+        && snapshot.slice_imports.is_empty()
+        && snapshot.namespaces.is_empty()
 }
 
 /// Adds the Services that a member exports, on its account.
@@ -183,16 +191,24 @@ fn add<T: FromMember>(object: &Object<T>, keys: &mut Affected<Key>) {
     keys.add_for(&object.name.namespace, key_of(object));
 }
 
-/// A namespace that was created or deleted affects the Services in it, and if it is a member's, the Services that
-/// the member imports.
-fn in_namespace(snapshot: &HubSnapshot, namespace: &str, keys: &mut Affected<Key>) {
-    if member_of_namespace(namespace).is_some() {
-        snapshot.internal_imports.in_namespace(namespace).for_each(|import| add(import, keys));
+/// Namespaces that were created or deleted affect the Services in them, and if they are members', the Services that
+/// the members import. At first all are new: the exports are read once for all of them.
+fn in_namespaces(old: &HubSnapshot, new: &HubSnapshot, keys: &mut Affected<Key>) {
+    let mut of_users = BTreeSet::new();
+    each_touched(&old.namespaces, &new.namespaces, |namespace| {
+        let name = &namespace.name.name;
+        if member_of_namespace(name).is_some() {
+            new.internal_imports.in_namespace(name).for_each(|import| add(import, keys));
+        } else {
+            of_users.insert(Arc::clone(name));
+        }
+    });
+    if of_users.is_empty() {
         return;
     }
-    for export in snapshot.internal_exports.iter() {
+    for export in new.internal_exports.iter() {
         let key = key_of(export);
-        if matches!(&key, Key::Service(service) if *service.namespace == *namespace) {
+        if matches!(&key, Key::Service(service) if of_users.contains(&service.namespace)) {
             keys.add_for(&export.name.namespace, key);
         }
     }

@@ -28,8 +28,8 @@ use budget::Surplus;
 use content::Content;
 use handover::{Handover, RemovalTiming};
 
-/// Creations of copies in this plan, by the names of the copies.
-type Creations = BTreeMap<ObjectName, StepId>;
+/// The copies that this plan creates.
+type Creations = BTreeSet<ObjectName>;
 
 /// Copies that are not desired.
 #[derive(Default)]
@@ -184,7 +184,8 @@ fn create(
     let after = after.filter(|_| served)?;
     let body = content.new_copy(&name);
     let step = HUB.create::<EndpointSliceImport>(name.clone(), body).after(after.iter().copied());
-    created.insert(name, plan.push(distribution(step, slice)));
+    plan.push(distribution(step, slice));
+    created.insert(name);
     None
 }
 
@@ -199,7 +200,7 @@ fn free_name(
     let names = names::slice_import_candidates(&slice.object.name, &slice.object.uid.to_string());
     let mut names = names.into_iter().map(|name| ObjectName::new(importer, name));
     let is_taken = |name: &ObjectName| {
-        state.snapshot.slice_imports.get(name).is_some() || created.contains_key(name)
+        state.snapshot.slice_imports.get(name).is_some() || created.contains(name)
     };
     names.find(|name| !is_taken(name))
 }
@@ -222,28 +223,31 @@ fn remove_undesired<'a>(
 ) -> Removals<'a> {
     let mut removals = Removals::default();
     for copy in undesired {
-        let successors = match handover.removal_timing(copy) {
-            RemovalTiming::Keep(left) => {
-                removals.kept.insert(&copy.name);
-                plan.wake_within(left);
-                continue;
+        let keep = match handover.removal_timing(copy) {
+            RemovalTiming::Keep(left) => Some(left),
+            // That the copies are there is seen before the next plan. Steps that wait for each other would be their product.
+            RemovalTiming::AfterSuccessor(left) => {
+                Some(left).filter(|_| has_some_in(created, &copy.name.namespace))
             }
-            RemovalTiming::AfterSuccessor => in_namespace(created, &copy.name.namespace),
-            RemovalTiming::Now => Vec::new(),
+            RemovalTiming::Now => None,
         };
+        if let Some(left) = keep {
+            removals.kept.insert(&copy.name);
+            plan.wake_within(left);
+            continue;
+        }
         // As long as the ServiceImport lists a member that still exports, importers may have its endpoints.
         let unlisted = status_write.filter(|_| handover.conflicts(copy.origin()));
-        let deleted = delete(state, copy, successors.into_iter().chain(unlisted), plan);
+        let deleted = delete(state, copy, unlisted, plan);
         removals.deleted.extend(deleted.map(|step| (&copy.name, step)));
     }
     removals
 }
 
-/// The creations of copies for one importer.
-fn in_namespace(created: &Creations, importer: &str) -> Vec<StepId> {
+/// Whether an importer gets copies.
+fn has_some_in(created: &Creations, importer: &str) -> bool {
     let first = ObjectName::new(importer, "");
-    let created = created.range(&first..).take_while(|(name, _)| *name.namespace == *importer);
-    created.map(|(_, step)| *step).collect()
+    created.range(first..).next().is_some_and(|name| *name.namespace == *importer)
 }
 
 /// Deletes a copy, unless it was made from a slice of another Service: that Service restores or deletes it.

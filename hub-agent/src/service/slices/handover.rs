@@ -33,8 +33,8 @@ pub(in crate::service) const UNEXPORT_TIMEOUT: Duration = Duration::from_secs(2)
 pub(super) enum RemovalTiming {
     /// In this plan.
     Now,
-    /// In this plan, after the importer has the copies of the successor's slices.
-    AfterSuccessor,
+    /// Once the importer has the copies of the successor's slices, and after this long in any case.
+    AfterSuccessor(Duration),
     /// Not yet, for at most this long.
     Keep(Duration),
 }
@@ -79,10 +79,12 @@ impl<'a> Handover<'a> {
             return RemovalTiming::Now;
         }
         match (self.accepted.contains(copy.origin()), self.published) {
-            (false, true) if self.publishing.is_some() => RemovalTiming::AfterSuccessor,
+            (false, true) => {
+                self.publishing.map_or(RemovalTiming::Now, RemovalTiming::AfterSuccessor)
+            }
             (false, false) => self.publishing.map_or(RemovalTiming::Now, RemovalTiming::Keep),
             (true, false) => self.unexporting(copy).map_or(RemovalTiming::Now, RemovalTiming::Keep),
-            (_, true) => RemovalTiming::Now,
+            (true, true) => RemovalTiming::Now,
         }
     }
 

@@ -147,3 +147,29 @@ fn copies_without_importer_or_successor_are_deleted_at_once() {
     world.settle();
     assert!(world.copies().is_empty());
 }
+
+/// Two members that work together can have thousands of slices each: none of them waits for each of the others.
+#[test]
+fn a_handover_of_many_slices_costs_no_product() {
+    const COUNT: usize = 60;
+    let mut world = conflict();
+    for at in 0..COUNT {
+        world.slice("a", &format!("more-{at}"), &format!("10.1.1.{at}"));
+    }
+    world.settle();
+    world.hub.advance(3600);
+    assert_eq!(world.copies().len(), COUNT + 1);
+    world.delete_export("a");
+    for at in 0..COUNT {
+        world.slice("c", &format!("next-{at}"), &format!("10.3.1.{at}"));
+    }
+    let mut most = 0;
+    world.settle_watched(|world| {
+        let steps = world.plan().steps;
+        most = most.max(steps.iter().map(|step| step.after.len()).sum());
+        assert!(world.copies().len() >= COUNT, "there is no gap");
+    });
+    assert!((1..=2 * COUNT).contains(&most), "{most}");
+    let copies = world.copies();
+    assert!(copies.iter().all(|copy| copy.contains("c-next")), "{copies:?}");
+}
