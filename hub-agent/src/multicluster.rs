@@ -72,7 +72,7 @@ impl Controller for MulticlusterController {
         let mut plan = Plan::default();
         match key {
             Key::Service(service) => {
-                let exports = exports::of(&self.settings, service, snapshot);
+                let exports = exports::of(&self.settings, service, snapshot, now);
                 resolved::plan(&self.settings, service, &exports, snapshot, now, &mut plan);
             }
             Key::Invalid(name) => refusal::of_nothing(name, snapshot, now, &mut plan),

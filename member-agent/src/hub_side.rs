@@ -101,9 +101,14 @@ pub(crate) fn may_forget(
 
 /// Whether a cluster has reported to the hub of an incarnation all that it exports.
 pub(crate) fn has_published(snapshot: &MemberSnapshot, cluster: &str, incarnation: &str) -> bool {
+    published_to(snapshot, cluster) == Some(incarnation)
+}
+
+/// The incarnation of the hub to which a cluster has reported last all that it exports.
+pub(crate) fn published_to<'a>(snapshot: &'a MemberSnapshot, cluster: &str) -> Option<&'a str> {
     let report = ObjectName::new(names::member_namespace(cluster), cluster);
     let report = snapshot.fleet_reports.get(&report).filter(|report| !report.terminating);
-    report.and_then(|report| report.published_to.as_deref()) == Some(incarnation)
+    report.and_then(|report| report.published_to.as_deref())
 }
 
 /// A report that is being deleted is about to be no answer any more.

@@ -9,6 +9,7 @@ use fleet_accumulator::{Object, Snapshot as _, SourceSet};
 use fleet_api::names::member_namespace;
 use fleet_api::{ObjectName, labels};
 use fleet_model::objects::EndpointSliceExport;
+use fleet_model::objects::traffic::FleetTraffic;
 
 use crate::snapshot::HubSnapshot;
 
@@ -24,6 +25,12 @@ pub(super) fn shows_absence(snapshot: &HubSnapshot) -> bool {
     live.iter().all(|state| state.is_live())
         && snapshot.exported_services.is_settled()
         && !snapshot.is_settling(sources())
+}
+
+/// Whether exporters may be missing that are about to come back to the hub: what is in force was decided without them. Before that is
+/// known the hub counts as complete, by which no address changes.
+pub(super) fn is_being_rebuilt(snapshot: &HubSnapshot) -> bool {
+    FleetTraffic::is_rebuilding(&snapshot.fleet_traffics, false)
 }
 
 /// Whether one of these exporters has withdrawn one half of a Service only: its export is absent, and its slices are there. A

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use fleet_accumulator::Object;
 use fleet_api::ObjectName;
@@ -14,12 +15,19 @@ use fleet_model::objects::by_age;
 use fleet_model::objects::multicluster::{ExportedService, ResolvedService};
 use fleet_model::objects::{MemberPolicy, PolicyLists};
 use fleet_model::precedence::Precedence;
+use fleet_plan::deadline::remaining;
+use jiff::Timestamp;
 
+use super::evidence::is_being_rebuilt;
 use super::places::has_place;
 use super::refusal::Refusal;
 use crate::Settings;
 use crate::snapshot::HubSnapshot;
 use crate::verdicts::Verdicts;
+
+/// How old is at most what a hub has brought into force while it is being rebuilt: that lasts for half of this time, and once more for
+/// an agent that starts meanwhile.
+const YOUNG: Duration = Duration::from_mins(10);
 
 /// The exports of a Service, and what they result in.
 #[derive(Debug)]
@@ -51,6 +59,7 @@ pub(super) fn of<'a>(
     settings: &Settings,
     service: &ObjectName,
     snapshot: &'a HubSnapshot,
+    now: Timestamp,
 ) -> Exports<'a> {
     let (resolved, surplus) = resolved(service, snapshot);
     let mut present = snapshot.resolved_services.by(service);
@@ -77,6 +86,7 @@ pub(super) fn of<'a>(
     let in_force = in_force.map(|resolved| InForce {
         properties: &resolved.properties,
         exporters: &resolved.exporters,
+        is_provisional: is_provisional(resolved, &counting, snapshot, now),
     });
     let resolution = resolve(service, &counting, in_force);
     refuse_without_room(resolution.as_ref(), &mut all);
@@ -90,6 +100,19 @@ impl Standing {
             Self::Counts | Self::Waits => None,
         }
     }
+}
+
+/// Whether what is in force was decided without an export that arrives now, on a hub that is being rebuilt: which exports are fastest to
+/// come back must not decide about addresses that importers have. What a restored hub has from its backup was decided by all.
+fn is_provisional(
+    resolved: &Object<ResolvedService>,
+    exports: &[Export<'_>],
+    snapshot: &HubSnapshot,
+    now: Timestamp,
+) -> bool {
+    let arrives = |export: &Export<'_>| resolved.exporter(export.cluster).is_none();
+    let is_young = resolved.meta.created.and_then(|since| remaining(since, YOUNG, now)).is_some();
+    is_young && is_being_rebuilt(snapshot) && exports.iter().any(arrives)
 }
 
 fn of_member<'a>(

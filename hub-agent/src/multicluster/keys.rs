@@ -10,7 +10,7 @@ use fleet_model::changes::each_touched;
 use fleet_model::objects::multicluster::ExportedService;
 use fleet_plan::Affected;
 
-use super::evidence::{belongs, shows_absence};
+use super::evidence::{belongs, is_being_rebuilt, shows_absence};
 use crate::snapshot::HubSnapshot;
 
 /// A unit of work.
@@ -74,7 +74,7 @@ pub(super) fn affected(
             keys.add_for(&slice.name.namespace, Key::Service(service));
         }
     });
-    if opens(old, new) {
+    if opens(old, new) || is_being_rebuilt(old) != is_being_rebuilt(new) {
         all(new, keys);
     }
     touched

@@ -2,6 +2,7 @@
 
 mod crashes;
 mod evidence;
+mod rebuilding;
 mod refusals;
 mod silence;
 mod withdrawal;

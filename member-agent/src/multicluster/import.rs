@@ -102,7 +102,9 @@ impl Controller for StandardImportController {
         let circumstances = |snapshot| {
             let hub = hub::Hub::of(&self.settings, snapshot);
             let offered = families::Offered::of(snapshot);
-            (Circumstances::of(&self.settings, snapshot), hub::Hub::trust(hub), offered)
+            let is_being_rebuilt = hub.is_some_and(hub::Hub::is_being_rebuilt);
+            let circumstances = Circumstances::of(&self.settings, snapshot);
+            (circumstances, hub::Hub::trust(hub), offered, is_being_rebuilt)
         };
         if circumstances(old) != circumstances(new) {
             keys::all(new, keys);

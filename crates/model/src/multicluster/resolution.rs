@@ -30,11 +30,13 @@ pub struct InForce<'a> {
     pub properties: &'a ServiceProperties,
     /// The exporting clusters.
     pub exporters: &'a [Exporter],
+    /// Whether other exports may be older that have yet to come: then its type and families need not stay.
+    pub is_provisional: bool,
 }
 
 /// Resolves a Service from its exports; `None` without any. Of what was in force before, type and families stay while any
-/// export has them, so that an address is not taken away because the oldest export left; and no exporter loses its place to
-/// another one.
+/// export has them, so that an address is not taken away because the oldest export left, unless they are provisional; and no exporter
+/// loses its place to another one.
 ///
 /// Silence of a member changes the order of its export as [`Precedence`](crate::precedence::Precedence) has it, as long as the age
 /// of any export counts.
@@ -46,11 +48,12 @@ pub fn resolve(
     in_force: Option<InForce<'_>>,
 ) -> Option<Resolution> {
     let listed = in_force.map(|in_force| in_force.exporters).unwrap_or_default();
-    let in_force = in_force.map(|in_force| in_force.properties);
-    let type_ = type_in_force(exports, in_force)?;
+    let before = in_force.map(|in_force| in_force.properties.ports.as_slice()).unwrap_or_default();
+    let staying = in_force.filter(|in_force| !in_force.is_provisional);
+    let staying = staying.map(|in_force| in_force.properties);
+    let type_ = type_in_force(exports, staying)?;
     let mut exports = exports.to_vec();
     exports.sort_by(|a, b| (a.type_() != type_, a.age()).cmp(&(b.type_() != type_, b.age())));
-    let before = in_force.map(|properties| properties.ports.as_slice()).unwrap_or_default();
     let yielding = Yielding::of(&exports, before);
     let United { mut ports, exporters, refused } = unite(&exports, listed, &yielding);
     yielding.arrange(&mut ports, &exports);
@@ -64,7 +67,7 @@ pub fn resolve(
     let properties = ServiceProperties {
         type_,
         ports,
-        ip_families: families(&exports, in_force),
+        ip_families: families(&exports, staying),
         ..of_winner(exports.first()?)
     };
     let conflicts = conflicts::between(&exports, &properties);

@@ -50,14 +50,14 @@ fn resolved(exports: &[Export<'_>]) -> Resolution {
 
 /// The same after something was in force.
 fn resolved_after(exports: &[Export<'_>], before: &Resolution) -> Resolution {
-    let in_force =
-        InForce { properties: &before.spec.properties, exporters: &before.spec.exporters };
+    let exporters = &before.spec.exporters;
+    let in_force = InForce { exporters, ..former(&before.spec.properties) };
     resolve(&service(), exports, Some(in_force)).unwrap()
 }
 
 /// What was in force, of exporters that are gone.
 fn former(properties: &ServiceProperties) -> InForce<'_> {
-    InForce { properties, exporters: &[] }
+    InForce { properties, exporters: &[], is_provisional: false }
 }
 
 /// The reasons of the conflicts, as a condition has them.

@@ -165,8 +165,8 @@ fn with_address(
                 written
             } else {
                 let mut before = slices::sync(state, bound, &[], plan);
-                let repaired = repair.map(|step| plan.push(step.after(before.iter().copied())));
-                before.extend(repaired);
+                let order = order(import, &before, plan);
+                before.extend(repair.map(|step| plan.push(step.after(order))));
                 // A port that comes is in the Service before it is in the import.
                 let waits = derived::defers_ports(service, target, local.selector);
                 if waits || is_headless(import) && !has_addresses {
@@ -203,19 +203,26 @@ fn update(
     after: &[StepId],
     plan: &mut Plan,
 ) -> Option<StepId> {
-    let known = Addresses::of(import);
-    let after = if known.ips.is_empty() { after.to_vec() } else { slices::there(after, plan) };
+    let after = order(import, after, plan);
     let written = service_import::update(import, target, addresses, derived, &after, plan)?;
+    let known = Addresses::of(import);
     let is_other = !known.ips.is_empty() && !addresses.ips.is_empty() && known.ips != addresses.ips;
     if is_other && is_as_reported(import) {
         let (service, ips) = (state.service, addresses.ips.join(", "));
         let note = format!(
             "the import of {service} has another address now, {ips}: its derived Service was deleted, and its former address \
-             is taken"
+             cannot be had any more"
         );
         plan.events.push(LOCAL.warning(import, events::ADDRESS_REPLACED, note));
     }
     Some(written)
+}
+
+/// Which of these steps one waits for that clients depend on. Where the import has an address, a slice that the API server refuses to
+/// create holds nothing up.
+fn order(import: &Import, steps: &[StepId], plan: &Plan) -> Vec<StepId> {
+    let has_address = !Addresses::of(import).ips.is_empty();
+    if has_address { slices::there(steps, plan) } else { steps.to_vec() }
 }
 
 /// Whether the import has not changed since its status was written: its addresses were those of its derived Service.

@@ -140,10 +140,11 @@ pub(super) fn create(
     Some(plan.push(step))
 }
 
-/// Whether the API server could give these addresses: its ranges may have changed.
+/// Whether the API server could give these addresses: its ranges may have changed, or be about to end.
 fn can_be_had(state: &ServiceState<'_>, ips: &[String]) -> bool {
     let ranges = &state.snapshot.service_cidrs;
-    let is_in_range = |ip: IpAddr| ranges.iter().any(|range| range.cidrs.find(ip).is_some());
+    let is_in_range =
+        |ip: IpAddr| ranges.iter().any(|range| range.gives && range.cidrs.find(ip).is_some());
     let mut ips = ips.iter().map(|ip| ip.parse());
     ips.len() > 0 && ips.all(|ip| ip.is_ok_and(|ip| ranges.is_empty() || is_in_range(ip)))
 }

@@ -4,10 +4,11 @@ use fleet_accumulator::{Object, Snapshot as _, SourceSet, SourceState, Tracked, 
 use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::{ObjectName, names};
 use fleet_model::objects::multicluster::{FleetSlice, ResolvedService};
+use fleet_model::objects::traffic::FleetTraffic;
 
 use super::trust::{Trust, Word};
 use crate::Settings;
-use crate::hub_side::{Claim, HubSide, is_known, may_forget};
+use crate::hub_side::{Claim, HubSide, is_known, may_forget, published_to};
 use crate::intent;
 use crate::snapshot::MemberSnapshot;
 
@@ -106,6 +107,23 @@ impl<'a> Hub<'a> {
     pub(super) fn may_forget(self, cluster: &str) -> bool {
         let may_forget = |hub| may_forget(self.settings, self.snapshot, cluster, hub);
         self.incarnation.is_some_and(may_forget)
+    }
+
+    /// Whether what the hub has of a cluster may be of an earlier time: the cluster has published to an earlier incarnation, as a
+    /// backup shows, and not to this one.
+    pub(super) fn is_outdated(self, cluster: &str) -> bool {
+        published_to(self.snapshot, cluster).is_some() && !self.may_forget(cluster)
+    }
+
+    /// Whether a cluster is about to come back to the hub, which has of it what may be of an earlier time. One that takes no part any
+    /// more, or is gone, does not come back: once members have had their time, the hub's word counts as it is.
+    pub(super) fn is_awaited(self, cluster: &str) -> bool {
+        self.is_being_rebuilt() && self.is_outdated(cluster)
+    }
+
+    /// Whether members have yet to come back to the hub. Without traffic it is not known for how long.
+    pub(super) fn is_being_rebuilt(self) -> bool {
+        FleetTraffic::is_rebuilding(&self.snapshot.fleet_traffics, self.settings.traffic.enabled)
     }
 
     /// How far its word counts.

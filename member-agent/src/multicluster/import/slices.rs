@@ -5,6 +5,7 @@ mod budget;
 mod content;
 mod directed;
 mod foreign;
+mod in_force;
 mod marks;
 mod names;
 mod outcome;

@@ -185,10 +185,14 @@ impl<'a> ServiceState<'a> {
             self.resolved.is_some_and(|resolved| resolved.exporter(cluster).is_some())
         };
         let may_forget = |cluster: &str| self.hub.is_some_and(|hub| hub.may_forget(cluster));
+        // A backup has slices of everything, older ones.
+        let is_awaited = |cluster: &str| self.hub.is_some_and(|hub| hub.is_awaited(cluster));
         let sources = self.sources();
         let all_may_go = sources.iter().all(|cluster| self.may_remove(cluster));
         let lacking = LazyCell::new(|| self.lacking());
-        let has_exported = |cluster: &str| is_exporter(cluster) && !lacking.contains(cluster);
+        let has_exported = |cluster: &str| {
+            is_exporter(cluster) && !is_awaited(cluster) && !lacking.contains(cluster)
+        };
         let mut known = sources.iter().map(|cluster| may_forget(cluster) || has_exported(cluster));
         let trust = self.trust();
         let may_go = trust == Trust::Firm && word == Word::Absent && all_may_go;

@@ -83,6 +83,22 @@ fn an_older_export_of_another_type_decides_nothing() {
     assert_eq!((&*left.spec.winner, left.spec.properties.type_), ("c", ServiceType::Headless));
 }
 
+/// Exports that were faster to come back to a hub that was built anew are no reason to take another one's addresses away.
+#[test]
+fn type_and_families_that_are_provisional_are_those_of_the_oldest() {
+    let young = ServiceProperties { ip_families: vec![IpFamily::IPv4], ..headless() };
+    let old = with_families(&[IpFamily::IPv6, IpFamily::IPv4]);
+    let before = resolved(&[export("b", 2, young.clone())]).spec;
+    let all = [export("a", 1, old.clone()), export("b", 2, young)];
+    let in_force = InForce { exporters: &before.exporters, ..former(&before.properties) };
+    let stays = resolve(&service(), &all, Some(in_force)).unwrap().spec;
+    assert_eq!((stays.properties.type_, &*stays.winner), (ServiceType::Headless, "b"));
+    let in_force = InForce { is_provisional: true, ..in_force };
+    let found = resolve(&service(), &all, Some(in_force)).unwrap().spec;
+    assert_eq!((found.properties.type_, &*found.winner), (ServiceType::ClusterSetIP, "a"));
+    assert_eq!(found.properties.ip_families, old.ip_families);
+}
+
 /// Nothing sticks to a Service without exports: what was in force is over.
 #[test]
 fn without_anything_in_force_the_oldest_decides_the_type() {

@@ -1,10 +1,8 @@
 //! Slices of other clusters' endpoints: one for each that the hub has, of its name.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
 use fleet_accumulator::Object;
-use fleet_api::multicluster::Exporter;
 use fleet_api::{ExportedSliceSpec, events};
 use fleet_model::objects::multicluster::FleetSlice;
 use fleet_model::objects::{EndpointSlice, ManagedSlice, SliceIndex};
@@ -15,12 +13,14 @@ use k8s_openapi::api::discovery::v1 as discovery;
 
 use super::bound::{Bound, Wanted};
 use super::budget::Beyond;
+use super::in_force::InForce;
 use super::marks::{Mark, Origin};
 use super::names::Names;
 use super::outcome::Outcome;
 use super::{content, marks};
 use crate::measurement::Plan;
 use crate::multicluster::import::derived;
+use crate::multicluster::import::hub::Hub;
 use crate::multicluster::import::state::ServiceState;
 use crate::multicluster::import::trust::{SliceFate, Source, Trust, slice_fate};
 use crate::reserved::Reservations;
@@ -40,6 +40,7 @@ pub(super) fn collect<'a>(
     let reserved = reservations(state);
     let slices: Vec<_> = hub.slices(state.service).collect();
     let names = Names::of(state, &slices);
+    let in_force = InForce::of(state);
     let beyond = Beyond::of(&slices, |slice| names.same(slice).is_some());
     let is_exporter =
         |cluster: &str| state.resolved.is_some_and(|resolved| resolved.exporter(cluster).is_some());
@@ -54,9 +55,8 @@ pub(super) fn collect<'a>(
         let Some(cluster) = slice.cluster().filter(|cluster| *cluster != state.cluster()) else {
             continue;
         };
-        let exporter = state.resolved.and_then(|resolved| resolved.exporter(cluster));
         let is_listed = match state.resolved {
-            Some(_) => exporter.is_some(),
+            Some(resolved) => resolved.exporter(cluster).is_some(),
             // The hub states nothing about the Service: the import shows who exports it.
             None => bound.target.lists(cluster),
         };
@@ -68,13 +68,11 @@ pub(super) fn collect<'a>(
             continue;
         };
         let same = names.same(slice);
-        // What an old view shows may have been removed since.
-        let is_new = same.is_none() && (trust < Trust::Known || state.resolved.is_none());
         match fate {
             SliceFate::Keep => {
                 outcome.kept.insert(name);
             }
-            SliceFate::Follow if is_new => {
+            SliceFate::Follow if waits(state, hub, trust, (cluster, slice), same) => {
                 outcome.kept.insert(name);
             }
             SliceFate::Follow if bound.takes(&slice.address_type) => {
@@ -82,8 +80,7 @@ pub(super) fn collect<'a>(
                     plan.events.push(skipped(bound, slice, cluster, excess.as_ref()));
                     outcome.kept.insert(name);
                 } else {
-                    let ports = InForce::of(exporter, same);
-                    let wanted = wanted(state, bound, &reserved, slice, same, &ports, plan);
+                    let wanted = wanted(state, bound, &reserved, slice, same, &in_force, plan);
                     outcome.wanted.extend(wanted.map(|wanted| (name, wanted)));
                 }
             }
@@ -94,29 +91,20 @@ pub(super) fn collect<'a>(
     }
 }
 
-/// Which ports of an exporter are in force.
-enum InForce<'a> {
-    /// All but those that the hub withholds.
-    AllBut(HashSet<&'a str>),
-    /// Those that the imported slice has, while the hub states nothing about the Service.
-    Imported(HashSet<&'a str>),
-}
-
-impl<'a> InForce<'a> {
-    fn of(exporter: Option<&'a Exporter>, same: Option<&'a Object<ManagedSlice>>) -> Self {
-        let ports = || same.into_iter().flat_map(|same| same.slice.ports.iter().flatten());
-        let names = || ports().filter_map(|port| port.name.as_deref()).collect();
-        let withheld =
-            |exporter: &'a Exporter| exporter.withheld.iter().map(String::as_str).collect();
-        exporter
-            .map_or_else(|| Self::Imported(names()), |exporter| Self::AllBut(withheld(exporter)))
-    }
-
-    fn has(&self, name: &str) -> bool {
-        match self {
-            Self::AllBut(withheld) => !withheld.contains(name),
-            // One without name has another one in slices.
-            Self::Imported(names) => name.is_empty() || names.contains(name),
+/// Whether a slice has to wait that is not here yet, or is of an earlier generation than what is here: the hub may have it from an
+/// earlier time.
+fn waits(
+    state: &ServiceState<'_>,
+    hub: Hub<'_>,
+    trust: Trust,
+    (cluster, slice): (&str, &Object<FleetSlice>),
+    same: Option<&Object<ManagedSlice>>,
+) -> bool {
+    match same {
+        // What an old view shows may have been removed since.
+        None => trust < Trust::Known || state.resolved.is_none() || hub.is_awaited(cluster),
+        Some(same) => {
+            marks::is_later(&same.slice, slice.slice_generation) && hub.is_outdated(cluster)
         }
     }
 }
@@ -178,7 +166,7 @@ fn wanted<'a>(
                 &content.ports,
                 &bound.target.spec.ports,
                 bound.binding,
-                |of| in_force.has(&of.name),
+                |of| in_force.has(cluster, of),
             )),
         },
         source: None,

@@ -100,6 +100,11 @@ pub(super) fn is_same_generation(current: &EndpointSlice, wanted: &EndpointSlice
     of.is_some() && of == observed(wanted) && Mark::of(current) == Mark::of(wanted)
 }
 
+/// Whether a slice was made from a later generation than this one.
+pub(super) fn is_later(slice: &EndpointSlice, generation: i64) -> bool {
+    observed(slice).is_some_and(|seen| generation < seen)
+}
+
 fn observed(slice: &EndpointSlice) -> Option<i64> {
     annotation(slice, annotations::LAST_OBSERVED_GENERATION)?.parse().ok()
 }

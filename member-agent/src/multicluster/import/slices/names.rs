@@ -29,8 +29,7 @@ impl<'a> Names<'a> {
         let mut names = Self { imported: HashMap::new(), taken: HashSet::new() };
         let mut others = Vec::new();
         for slice in slices {
-            let mut likely =
-                candidates(slice).into_iter().filter_map(|name| state.imported_as(&name));
+            let mut likely = candidates(state, slice).filter_map(|name| state.imported_as(&name));
             match likely.find(|ours| names.may_be(slice, ours)) {
                 Some(ours) => names.assign(slice, ours),
                 None => others.push(*slice),
@@ -68,8 +67,7 @@ impl<'a> Names<'a> {
         self.imported.get(&slice.uid).copied()
     }
 
-    /// The name of the imported slice. Members choose the names of what they export, so one can take that of another member's
-    /// slice; the second name is made from the hub's choice.
+    /// The name of the imported slice.
     pub(super) fn of_slice(
         &self,
         state: &ServiceState<'_>,
@@ -88,7 +86,7 @@ impl<'a> Names<'a> {
             });
             (!exists || adopts) && !outcome.has(name)
         };
-        candidates(slice).into_iter().find(is_free)
+        candidates(state, slice).find(is_free)
     }
 
     fn may_be(&self, slice: &Object<FleetSlice>, ours: &Object<ManagedSlice>) -> bool {
@@ -110,6 +108,18 @@ impl<'a> Names<'a> {
     }
 }
 
-fn candidates(slice: &Object<FleetSlice>) -> [String; 2] {
-    names::slice_import_candidates(&slice.name, &slice.uid.to_string())
+/// The names that an imported slice can have. Members choose the names of what they export, so one can take that of another member's
+/// slice. The second is made from the hub's choice, which all members read there; the last one from this cluster's, which none does.
+fn candidates(
+    state: &ServiceState<'_>,
+    slice: &Object<FleetSlice>,
+) -> impl Iterator<Item = String> {
+    let hashed = move |uid: &str| {
+        let [_, hashed] = names::slice_import_candidates(&slice.name, uid);
+        hashed
+    };
+    let of_hub = names::slice_import_candidates(&slice.name, &slice.uid.to_string());
+    let import = state.import.into_iter();
+    let own = import.map(move |import| hashed(&format!("{} {}", slice.uid, import.uid)));
+    of_hub.into_iter().chain(own)
 }

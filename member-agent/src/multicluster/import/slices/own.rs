@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use fleet_accumulator::Object;
 use fleet_api::multicluster::standard::ServiceImportPort;
-use fleet_api::{Endpoint, EndpointPort, ServicePort, names};
+use fleet_api::{Endpoint, EndpointPort, ObjectName, ServicePort, names};
 use fleet_model::objects::{EndpointSlice, Service, SliceIndex};
 use fleet_model::weight;
 use k8s_openapi::api::discovery::v1 as discovery;
@@ -68,18 +68,20 @@ pub(in crate::multicluster::import) fn slices<'a>(
     slices.filter(move |slice| slicing::is_exportable(settings, slice, false))
 }
 
-/// The name of the imported slice: that which the exported one has on the hub and in all other clusters.
+/// The name of the imported slice: that which the exported one has on the hub and in all other clusters, unless another member took
+/// it. What those names are made of all members read on the hub, but not the uid of the import.
 pub(in crate::multicluster::import) fn name(
     state: &ServiceState<'_>,
     slice: &Object<EndpointSlice>,
 ) -> Option<String> {
-    let (namespace, uid) = (&slice.name.namespace, slice.uid.to_string());
-    let mut names =
-        names::slice_export_candidates(state.cluster(), namespace, &slice.name.name, &uid);
-    names.find(|name| {
+    let (cluster, ObjectName { namespace, name }) = (state.cluster(), &slice.name);
+    let named = |uid: &str| names::slice_export_candidates(cluster, namespace, name, uid);
+    let import = state.import.into_iter();
+    let own = import.flat_map(|import| named(&format!("{} {}", slice.uid, import.uid)));
+    named(&slice.uid.to_string()).chain(own).find(|name| {
         let taken = state.snapshot.endpoint_slices.get(&state.beside(name.as_str())).is_some();
         let ours = state.imported_as(name);
-        !taken || ours.is_some_and(|ours| source::cluster(&ours.slice) == Some(state.cluster()))
+        !taken || ours.is_some_and(|ours| source::cluster(&ours.slice) == Some(cluster))
     })
 }
 

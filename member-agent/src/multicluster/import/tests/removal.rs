@@ -90,6 +90,89 @@ fn on_a_rebuilt_hub_the_slices_of_each_exporter_are_waited_for() {
     world.rest();
 }
 
+/// The hub begins another incarnation, and waits for members to come back. This one has.
+fn restore(world: &mut World, incarnation: &str) {
+    world.incarnate("a", incarnation);
+    world.publish("a", incarnation);
+    let rebuilding = json!({ "spec": {}, "status": { "phase": "Rebuilding" } });
+    world.hub.create(kinds::FLEET_TRAFFIC, &ObjectName::cluster("fleet"), rebuilding).unwrap();
+    world.rest();
+}
+
+/// One that takes no part any more leaves what it exported on the hub, and does not come back.
+#[test]
+fn an_exporter_is_waited_for_until_members_have_had_their_time() {
+    let restored = "hub-uid/1";
+    let mut world = World::imported();
+    world.publish("b", HUB);
+    world.export_slice("b", "web-3", &["10.1.0.5"]);
+    let backup = world.hub.clone();
+    world.unexport_slice("b", "web-3");
+    world.settle();
+    world.hub = backup;
+    restore(&mut world, restored);
+    assert_eq!((world.mark(), world.slices()), (HUB, vec!["b 10.1.0.1 http".to_owned()]));
+    let settled = |fleet: &mut serde_json::Value| fleet["status"]["phase"] = json!("Settled");
+    world.hub.edit(kinds::FLEET_TRAFFIC, &ObjectName::cluster("fleet"), settled).unwrap();
+    world.settle();
+    assert_eq!(world.slices(), ["b 10.1.0.1 http", "b 10.1.0.5 http"]);
+    assert_eq!(world.mark(), restored);
+}
+
+/// A backup has earlier contents of slices, and slices that are long gone. Another Pod may have the address of such an endpoint by now.
+#[test]
+fn on_a_restored_hub_earlier_slices_wait_for_their_exporter() {
+    let restored = "hub-uid/1";
+    let mut world = World::imported();
+    world.publish("b", HUB);
+    world.export_slice("b", "web-0", &["10.1.0.9"]);
+    let backup = world.hub.clone();
+    world.unexport_slice("b", "web-0");
+    world.move_endpoints("b", "web-1", &["10.1.0.2"]);
+    world.move_endpoints("b", "web-1", &["10.1.0.3"]);
+    world.settle();
+    assert_eq!(world.slices(), ["b 10.1.0.3 http"]);
+    world.rest();
+    world.hub = backup;
+    restore(&mut world, restored);
+    assert_eq!(world.mark(), HUB);
+    // It comes back, with what has changed meanwhile. Its later contents need not wait.
+    for address in ["10.1.0.2", "10.1.0.3", "10.1.0.4"] {
+        world.move_endpoints("b", "web-1", &[address]);
+    }
+    world.settle();
+    assert_eq!(world.writes(), ["update EndpointSlice"]);
+    assert_eq!((world.mark(), world.slices()), (HUB, vec!["b 10.1.0.4 http".to_owned()]));
+    world.unexport_slice("b", "web-0");
+    world.export_slice("b", "web-3", &["10.1.0.5"]);
+    world.rest();
+    world.publish("b", restored);
+    world.settle();
+    assert_eq!(world.slices(), ["b 10.1.0.4 http", "b 10.1.0.5 http"]);
+    assert_eq!(world.mark(), restored);
+    world.rest();
+}
+
+/// Of two exporters that contradict each other, that of the port in force comes back last: the other one gets no traffic of it.
+#[test]
+fn on_a_rebuilt_hub_ports_stay_with_the_exporters_that_had_them() {
+    let mut world = World::imported();
+    let exporters = json!([{ "cluster": "b" }, { "cluster": "c", "withheld": ["http"] }]);
+    world.respec("exporters", exporters);
+    world.export_slice("c", "web-1", &["10.2.0.1"]);
+    world.settle();
+    let before = ["b 10.1.0.1 http", "c 10.2.0.1 "];
+    assert_eq!(world.slices(), before);
+    world.rest();
+    world.rebuild_hub();
+    world.resolve(&["c"]);
+    world.respec("ports", json!([super::world::port("http", 81)]));
+    world.export_slice("c", "web-1", &["10.2.0.1"]);
+    world.settle();
+    assert_eq!((world.mark(), world.slices()), (HUB, before.map(str::to_owned).to_vec()));
+    assert_eq!(world.writes(), [""; 0]);
+}
+
 /// This cluster is an exporter that has to come back, too, whichever other was faster. The hub may list it before its own export
 /// shows.
 #[test]

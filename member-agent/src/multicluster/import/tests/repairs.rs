@@ -1,6 +1,7 @@
 //! What others change is put right, or respected where it is theirs.
 
 use fleet_api::{ObjectName, annotations, events, kinds, labels};
+use fleet_plan::Action;
 use serde_json::{Value, json};
 
 use super::super::ImportState;
@@ -91,6 +92,37 @@ fn an_address_that_somebody_took_is_replaced_after_a_while() {
         ["create Service", "update ServiceImport", "patch_status ServiceImport"]
     );
     world.rest();
+}
+
+/// The administrator gives the cluster another range. Of one that ends, API servers give no address any more, not even one that was in
+/// use.
+#[test]
+fn an_address_of_a_range_that_ends_is_replaced() {
+    let mut world = World::imported();
+    let (before, former) = (world.ips(), ObjectName::cluster("kubernetes"));
+    let hold = |range: &mut Value| range["metadata"]["finalizers"] = json!(["x/y"]);
+    world.own.edit(kinds::SERVICE_CIDR, &former, hold).unwrap();
+    world.own.delete(kinds::SERVICE_CIDR, &former).unwrap();
+    let range = json!({ "spec": { "cidrs": ["10.97.0.0/16"] } });
+    world.add(kinds::SERVICE_CIDR, &ObjectName::cluster("other"), range);
+    world.rest();
+    world.own.delete(kinds::SERVICE, &derived()).unwrap();
+    world.settle();
+    assert_ne!(world.ips(), before);
+    assert_eq!(world.told(), [events::ADDRESS_REPLACED]);
+    world.rest();
+}
+
+/// A quota keeps slices from being made: the Service gets a port all the same, and so does the import.
+#[test]
+fn a_slice_that_cannot_be_made_holds_no_port_up() {
+    let mut world = World::imported();
+    world.export_slice("b", "web-2", &["10.1.0.5"]);
+    world.respec("ports", json!([port("http", 80), port("more", 81)]));
+    world.write_but(|step| matches!(step.action, Action::Create(_)));
+    let ports = |object: &Value| object["spec"]["ports"].as_array().unwrap().len();
+    assert_eq!(ports(world.own.get(kinds::SERVICE, &derived()).unwrap()), 2);
+    assert_eq!(ports(world.import().unwrap()), 2);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Whose endpoints are imported.
 
 use fleet_accumulator::ClusterId;
-use fleet_api::{ObjectName, events, kinds, labels};
+use fleet_api::{ObjectName, events, kinds, labels, names};
 use fleet_model_server::ModelServer;
 use serde_json::{Value, json};
 
@@ -132,6 +132,36 @@ fn a_name_that_another_cluster_took_costs_nobody_endpoints() {
     let mut slices = world.slices();
     slices.sort_unstable();
     assert_eq!(slices, ["b 10.1.0.1 http", "c 10.2.0.1 http"]);
+    world.rest();
+}
+
+/// All members read on the hub what the names of a slice are made of, and can give their own slices all of them.
+#[test]
+fn names_that_another_cluster_took_cost_no_endpoints() {
+    let mut world = World::new();
+    world.export_slice("c", "web-1", &["10.2.0.1"]);
+    let of_c = World::on_hub("c", "web-1");
+    let uid = |object: &Value| object["metadata"]["uid"].as_str().unwrap().to_owned();
+    let on_hub = uid(world.hub.get(kinds::ENDPOINT_SLICE_EXPORT, &of_c).unwrap());
+    world.export_own(&["10.9.0.1"]);
+    let own = ObjectName::new("shop", "web-x1");
+    let here = uid(world.own.get(kinds::ENDPOINT_SLICE, &own).unwrap());
+    let of_own = names::slice_export_candidates("a", "shop", "web-x1", &here);
+    let taken = names::slice_import_candidates(&of_c, &on_hub).into_iter().chain(of_own);
+    let mut expected = vec!["a 10.9.0.1 http".to_owned(), "c 10.2.0.1 http".to_owned()];
+    for (at, name) in taken.enumerate() {
+        let (slice, address) = (format!("web-{at}"), format!("10.1.0.{}", at + 1));
+        world.export_as(&ObjectName::new("fleet-member-b", name), "b", &slice, &[&address]);
+        expected.push(format!("b {address} http"));
+    }
+    world.resolve(&["b"]);
+    world.settle();
+    world.resolve(&["a", "b", "c"]);
+    world.settle();
+    let mut slices = world.slices();
+    slices.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(slices, expected);
     world.rest();
 }
 

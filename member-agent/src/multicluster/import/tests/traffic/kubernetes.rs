@@ -110,7 +110,10 @@ impl World {
     }
 
     /// The agent writes what the API server takes.
-    pub(super) fn write_but(&mut self, is_refused: impl Fn(&Step) -> bool) {
+    pub(in crate::multicluster::import::tests) fn write_but(
+        &mut self,
+        is_refused: impl Fn(&Step) -> bool,
+    ) {
         let plan = self.plan();
         for measured in &plan.measurements {
             self.memory.take(&measured.what);
