@@ -36,7 +36,7 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let (watch_timeout, relist_every) = (args.runtime.watch_timeout, args.runtime.relist_interval);
     let kubeconfig = args.runtime.kubeconfig.clone();
     let leases = args.silent_after().map(MemberLeases::new);
-    let traffic = settings.traffic.then(|| TrafficTask::new(settings.virtual_nodes));
+    let traffic = settings.traffic.then(|| TrafficTask::new(&settings));
     let mut agent = Agent::start("hub-agent", env!("CARGO_PKG_VERSION"), args.runtime).await?;
     log(&settings, args.member_lease, args.member_silent_after);
     add_controllers(&mut agent, &settings);

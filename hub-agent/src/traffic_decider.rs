@@ -9,6 +9,7 @@ mod decider;
 mod drains;
 mod exporters;
 mod history;
+mod lanes;
 mod progress;
 mod renewals;
 mod reported;
@@ -21,4 +22,5 @@ mod subject;
 mod tests;
 
 pub use decider::{Decider, Decisions};
-pub use exporters::{ServiceExporter, exporters_of, services_of};
+pub use exporters::{ServiceExporter, exporters_of, services_of, unserved};
+pub use lanes::Lane;

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
+use crate::Settings;
 use crate::snapshot::HubSnapshot;
 use crate::traffic_decider::{Decider, Decisions};
 
@@ -24,15 +25,15 @@ const LOOK: Duration = Duration::from_secs(1);
 /// The decisions of this process.
 #[derive(Debug, Default)]
 pub struct TrafficTask {
-    virtual_nodes: bool,
+    settings: Settings,
     members: watch::Sender<Provided>,
     fleet: watch::Sender<Provided>,
 }
 
 impl TrafficTask {
-    /// Nothing is decided yet. `virtual_nodes` is whether those are watched.
-    pub fn new(virtual_nodes: bool) -> Self {
-        Self { virtual_nodes, ..Self::default() }
+    /// Nothing is decided yet.
+    pub fn new(settings: &Settings) -> Self {
+        Self { settings: settings.clone(), ..Self::default() }
     }
 
     /// What is decided about members, as objects of a source.
@@ -52,7 +53,7 @@ impl TrafficTask {
         gate: WriteGate,
         cancel: CancellationToken,
     ) {
-        let (mut decider, clock) = (Decider::new(self.virtual_nodes), BootClock::system());
+        let (mut decider, clock) = (Decider::new(&self.settings), BootClock::system());
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut last = None;
@@ -86,7 +87,7 @@ mod tests {
 
     #[test]
     fn only_new_decisions_are_handed_over() {
-        let task = TrafficTask::new(false);
+        let task = TrafficTask::new(&Settings::default());
         let (mut members, fleet) = (task.members(), task.fleet());
         members.mark_unchanged();
         let mut decisions = Decisions::default();

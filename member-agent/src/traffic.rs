@@ -42,9 +42,9 @@ pub(crate) use local::LocalWriter;
 pub(crate) use members::MemberMemory;
 pub(crate) use offered::{weight_mark, weight_of, weights};
 pub(crate) use outlook::Outlook;
-pub(crate) use pace::Pace;
 #[cfg(test)]
 pub(crate) use pace::Turn;
+pub(crate) use pace::{Noted, Pace};
 pub(crate) use pool::States;
 pub(crate) use recalled::Recalled;
 pub(crate) use report::{Report, SERVED_BY};

@@ -21,7 +21,7 @@ use crate::measurement::Measurement;
 use crate::metrics::TrafficCounts;
 use crate::missing_exporters::{Seen, Wait};
 use crate::traffic::{
-    Decided, Limit, MemberMemory, Pace, Recalled, Report, SERVED_BY, States, Subject,
+    Decided, Limit, MemberMemory, Noted, Pace, Recalled, Report, SERVED_BY, States, Subject,
 };
 
 /// Longest text that is noted in a Lease, whose annotations have 256 KiB at most.
@@ -81,6 +81,11 @@ struct Published {
 }
 
 impl Known {
+    /// Writes that waited do not come any more.
+    fn give_back(&mut self, noted: Option<Noted>, now: Duration) {
+        self.pace = std::mem::take(&mut self.pace).without(noted, now);
+    }
+
     /// The drains that fit into a Lease: all, or those of members as a whole.
     fn drains_to_note(&mut self) -> Option<String> {
         let fits = |drains: &String| drains.len() <= MOST_NOTED;
@@ -119,7 +124,8 @@ struct Import {
     states: States,
     /// What was applied of what the hub has decided about its exporters.
     applied: BTreeMap<String, i64>,
-    noted: Option<Duration>,
+    /// Its writes that wait.
+    noted: Option<Noted>,
     report: Option<Report>,
 }
 
@@ -147,7 +153,7 @@ impl TrafficMemory {
             followed: known.hub.followed.clone(),
             hub_is_inconsistent: known.hub.is_inconsistent,
             missing,
-            pace: known.pace,
+            pace: known.pace.clone(),
             noted: import.and_then(|import| import.noted),
         }
     }
@@ -155,10 +161,13 @@ impl TrafficMemory {
     /// A term begins in which this process leads since then. Another one may have led since its last, and what was silent may have come
     /// back meanwhile: what lasted then begins anew, as for a process that starts.
     pub(crate) fn begin(&self, since: Instant) {
+        let now = self.clock.now();
         let mut known = self.known.lock();
         if known.term.is_none_or(|term| term < since) {
             known.term = Some(since);
-            known.imports.clear();
+            for import in std::mem::take(&mut known.imports).into_values() {
+                known.give_back(import.noted, now);
+            }
             known.members = std::mem::take(&mut known.members).of_new_term();
         }
     }
@@ -362,12 +371,13 @@ impl TrafficMemory {
 
     fn record(&self, decided: &Decided) {
         let now = self.clock.now();
-        let mut known = self.known.lock();
-        known.pace = known.pace.after(decided.turn, decided.per_second, now);
+        let known = &mut *self.known.lock();
         known.members = decided.members.clone();
         let import = known.imports.entry(decided.subject.clone()).or_default();
+        let before = std::mem::replace(&mut import.noted, decided.turn.noted());
+        let pace = std::mem::take(&mut known.pace);
+        known.pace = pace.after(decided.turn, before, decided.per_second, now);
         import.states = decided.states.clone();
-        import.noted = decided.turn.waits_until();
         import.report.clone_from(&decided.report);
         let is_exporter = |cluster: &String| decided.serials.contains_key(cluster);
         import.applied.retain(|cluster, _| is_exporter(cluster));
@@ -386,7 +396,11 @@ impl TrafficMemory {
 
     /// There is nothing of an import any more.
     fn forget(&self, subject: &Subject) {
-        self.known.lock().imports.remove(subject);
+        let now = self.clock.now();
+        let mut known = self.known.lock();
+        if let Some(import) = known.imports.remove(subject) {
+            known.give_back(import.noted, now);
+        }
     }
 }
 

@@ -111,7 +111,7 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    /// Whether it serves new connections in place of another one.
+    /// Whether it serves new connections in place of another one. Of two members whose drains run at once, neither does for the other.
     pub fn can_take_over(self) -> bool {
         self.ready > 0 && !self.draining && !self.silent
     }
@@ -126,16 +126,13 @@ pub enum DrainPermission<'a> {
     Refused,
 }
 
-/// Decides about the next step of a drain from the Services that the member exports, each with its other exporters.
-///
-/// A Service is held that would have no ready endpoint of an exporter that is neither draining nor silent. Of two members whose
-/// drains run at once, neither takes over for the other.
+/// Decides about the next step of a drain from the Services that it concerns, each with whether all that clients use there is served by
+/// others that [can take over](Exporter::can_take_over). The other ones are held.
 pub fn permission<'a>(
-    services: impl IntoIterator<Item = (&'a str, &'a [Exporter])>,
+    services: impl IntoIterator<Item = (&'a str, bool)>,
     force: bool,
 ) -> DrainPermission<'a> {
-    let is_held = |others: &[Exporter]| !others.iter().any(|one| one.can_take_over());
-    let held = services.into_iter().filter(|(_, others)| !force && is_held(others));
+    let held = services.into_iter().filter(|(_, is_served)| !force && !is_served);
     let held: Vec<_> = held.map(|(name, _)| name).take(MOST_HELD_SERVICES + 1).collect();
     if held.len() > MOST_HELD_SERVICES {
         return DrainPermission::Refused;

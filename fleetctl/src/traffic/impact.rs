@@ -2,7 +2,7 @@
 
 use fleet_api::ObjectName;
 use hub_agent::snapshot::HubSnapshot;
-use hub_agent::traffic_decider::{exporters_of, services_of};
+use hub_agent::traffic_decider::{exporters_of, services_of, unserved};
 
 /// What the drain of a member means for one Service.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,25 +12,30 @@ pub(super) struct Impact {
     pub(super) own: usize,
     /// Those of members that take over.
     pub(super) others: usize,
+    /// What clients use of the former and have of none of the latter.
+    pub(super) unserved: Option<String>,
 }
 
 impl Impact {
-    /// Whether no other member takes over.
+    /// Whether there is anything that no other member takes over.
     pub(super) fn is_alone(&self) -> bool {
-        self.others == 0
+        self.others == 0 || self.unserved.is_some()
     }
 
     /// One line for people. The load is that of each remaining endpoint, compared with before, where all are used alike.
     pub(super) fn line(&self) -> String {
-        let Self { service, own, others } = self;
-        let name = format!("{}/{}", service.namespace, service.name);
-        if self.is_alone() {
-            return format!("{name}: {own} ready endpoints here, none of another member");
+        let Self { service, own, others, unserved } = self;
+        let here = format!("{}/{}: {own} ready endpoints here", service.namespace, service.name);
+        if *others == 0 {
+            return format!("{here}, none of another member");
+        }
+        if let Some(unserved) = unserved {
+            return format!("{here}, none of another member for {unserved}");
         }
         let percent = own * 100 / (own + others);
         let hundredths = (own + others) * 100 / others;
         format!(
-            "{name}: {own} ready endpoints here, about {percent} % of new connections; {others} of other members remain, with {}.{:02} times the load",
+            "{here}, about {percent} % of new connections; {others} of other members remain, with {}.{:02} times the load",
             hundredths / 100,
             hundredths % 100,
         )
@@ -43,15 +48,17 @@ pub(super) fn of(member: &str, services: &[ObjectName], hub: &HubSnapshot) -> Ve
     let concerned =
         all.into_iter().filter(|service| services.is_empty() || services.contains(service));
     let impact = |service: ObjectName| {
+        let offered = exporters_of(&service, hub);
+        let unserved = unserved(member, &offered, |_| true).map(|lane| lane.to_string());
         let (mut own, mut others) = (0, 0);
-        for one in exporters_of(&service, hub) {
+        for one in &offered {
             if one.concerns(member) {
                 own += one.exporter.ready;
             } else if one.exporter.can_take_over() {
                 others += one.exporter.ready;
             }
         }
-        Impact { service, own, others }
+        Impact { service, own, others, unserved }
     };
     concerned.map(impact).collect()
 }
@@ -61,7 +68,7 @@ mod tests {
     use super::*;
 
     fn impact(own: usize, others: usize) -> Impact {
-        Impact { service: ObjectName::new("shop", "web"), own, others }
+        Impact { service: ObjectName::new("shop", "web"), own, others, unserved: None }
     }
 
     #[test]
@@ -75,5 +82,14 @@ mod tests {
     #[test]
     fn who_is_alone_is_named() {
         assert!(impact(2, 0).is_alone() && impact(2, 0).line().contains("none of another"));
+    }
+
+    #[test]
+    fn what_others_lack_is_named() {
+        let unserved = Some("port \"http\" over IPv6 by the standard API".to_owned());
+        let impact = Impact { unserved, ..impact(2, 4) };
+        let expected = "shop/web: 2 ready endpoints here, none of another member for port \"http\" over IPv6 by the standard API";
+        assert!(impact.is_alone());
+        assert_eq!(impact.line(), expected);
     }
 }

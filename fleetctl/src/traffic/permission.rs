@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     fn impact(service: &str, others: usize) -> Impact {
-        Impact { service: ObjectName::new("shop", service), own: 1, others }
+        Impact { service: ObjectName::new("shop", service), own: 1, others, unserved: None }
     }
 
     #[test]

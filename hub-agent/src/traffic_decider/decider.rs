@@ -10,6 +10,7 @@ use fleet_api::traffic::{
     CLUSTER_PROPERTY, FleetTrafficSpec, FleetTrafficStatus, MASS_SILENCE, MemberTrafficStatus,
     SilenceInstruction, SilenceState, SilenceStatus,
 };
+use fleet_model::multicluster::mode::Mode;
 use fleet_model::objects::MemberLease;
 use fleet_model::objects::traffic::{FleetDecision, FleetTraffic, MemberDecision};
 use fleet_plan::conditions::is;
@@ -26,8 +27,8 @@ use super::serials::Serials;
 use super::settings::{percent, silence};
 use super::standpoint::Standpoint;
 use super::subject::Subject;
-use crate::incarnation;
 use crate::snapshot::HubSnapshot;
+use crate::{Settings, incarnation};
 
 /// What is decided, by name of the member.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,13 +52,16 @@ pub struct Decider {
     history: History,
     /// Whether virtual nodes are watched.
     knows_nodes: bool,
+    /// Whether `ResolvedService`s are watched.
+    knows_standard: bool,
 }
 
 impl Decider {
-    /// One that has seen nothing yet. `virtual_nodes` is whether those are watched: then no drain goes on before they are known, by which
-    /// endpoints belong to the members that run them.
-    pub fn new(virtual_nodes: bool) -> Self {
-        Self { knows_nodes: virtual_nodes, ..Self::default() }
+    /// One that has seen nothing yet. Where virtual nodes or `ResolvedService`s are watched, no drain goes on before they are known:
+    /// by those endpoints belong to the members that run them, and by these to Services of the standard API.
+    pub fn new(settings: &Settings) -> Self {
+        let knows_standard = settings.multicluster != Mode::Off;
+        Self { knows_nodes: settings.virtual_nodes, knows_standard, ..Self::default() }
     }
 
     /// Decides at `now`, at least every few seconds; `None` if this process does not lead or does not see the hub as it is.
@@ -127,7 +131,7 @@ impl Decider {
         }
         let judges = self.standpoint.judges(settings, now);
         let are_nodes_known = !self.knows_nodes || snapshot.virtual_nodes.has_answered();
-        let steps = are_nodes_known && shows_exporters(snapshot);
+        let steps = are_nodes_known && shows_exporters(snapshot, self.knows_standard);
         let progress = Progress::of(&self.renewals, settings.silent_after, snapshot, now);
         let Self { drains, serials, judgement, .. } = self;
         let decide = |subject: &Subject<'_>| {

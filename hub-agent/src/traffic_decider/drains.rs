@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use fleet_api::ObjectName;
 use fleet_api::traffic::{ALL_SERVICES, DrainReason, DrainRequest, DrainStatus};
-use fleet_traffic::{Drain, DrainPermission, DrainStep, Exporter, drain_permission};
+use fleet_traffic::{Drain, DrainPermission, DrainStep, drain_permission};
 
-use super::exporters::{exporters_of, services_of, successor};
+use super::exporters::{is_concerned, is_served, services_of};
 use super::progress::Progress;
 use super::settings::{percent, seconds};
 use super::subject::Subject;
@@ -245,14 +245,14 @@ impl One<'_> {
         }
         let services: Vec<_> = self.services();
         let Subject { name: member, snapshot, .. } = self.subject;
-        let others = |service: &ObjectName| -> Vec<Exporter> {
+        let found = services.iter().map(|service| {
             let name = text(service);
             let stays_held = |other: &str| drains.stays_held(other, &name);
-            successor(member, service, snapshot, stays_held).into_iter().collect()
-        };
-        let found: Vec<_> =
-            services.iter().map(|service| (text(service), others(service))).collect();
-        let found = found.iter().map(|(name, others)| (name.as_str(), others.as_slice()));
+            let is_served = is_served(member, service, snapshot, stays_held);
+            (name, is_served)
+        });
+        let found: Vec<_> = found.collect();
+        let found = found.iter().map(|(name, is_served)| (name.as_str(), *is_served));
         let (held, refused) = match drain_permission(found, force) {
             DrainPermission::Except(held) => {
                 let refused = !self.is_all() && !held.is_empty();
@@ -268,12 +268,9 @@ impl One<'_> {
         let Subject { name: member, snapshot, .. } = self.subject;
         if !self.is_all() {
             // Without a walk through all that the fleet exports: there may be many such drains.
-            let is_concerned = |service: &ObjectName| {
-                let mut offered = exporters_of(service, snapshot).into_iter();
-                offered.any(|one| one.concerns(member) && one.exporter.ready > 0)
-            };
             let service = ObjectName::parse(self.service);
-            return service.filter(is_concerned).into_iter().collect();
+            let service = service.filter(|service| is_concerned(member, service, snapshot));
+            return service.into_iter().collect();
         }
         let is_of_its_own = |service: &ObjectName| {
             let name = text(service);

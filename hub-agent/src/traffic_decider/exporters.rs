@@ -1,82 +1,98 @@
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fleet_accumulator::{Object, shared_name};
 use fleet_api::names::{member_namespace, member_of_namespace};
 use fleet_api::traffic::{ALL_SERVICES, MemberTrafficStatus, SilenceState};
-use fleet_api::{Endpoint, ObjectName};
+use fleet_api::{Endpoint, ObjectName, annotations};
 use fleet_model::objects::EndpointSliceExport;
 use fleet_model::objects::traffic::MemberTraffic;
+use fleet_model::weight;
 use fleet_traffic::Exporter;
 
+use super::lanes::{Accepted, Lane};
 use crate::snapshot::HubSnapshot;
 
-/// What one exporter offers of a Service, as far as it runs in one member.
+/// What one exporter offers of a Service, as far as it runs in one member and clients use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServiceExporter {
+pub struct ServiceExporter<'a> {
     /// Name of the exporting member.
-    pub member: Arc<str>,
+    pub member: &'a str,
     /// The member in which the endpoints run: that of their virtual node, or the exporter.
-    pub runs_in: Arc<str>,
+    pub runs_in: &'a str,
     /// The endpoints, and whether they may take over.
     pub exporter: Exporter,
+    /// What clients use of them.
+    pub lanes: BTreeSet<Lane<'a>>,
 }
 
-impl ServiceExporter {
+impl ServiceExporter<'_> {
     /// Whether a drain of a member concerns the endpoints: they run there, or it exports them.
     pub fn concerns(&self, member: &str) -> bool {
-        *self.member == *member || *self.runs_in == *member
+        self.member == member || self.runs_in == member
     }
 }
 
-/// The Services of which ready endpoints that count run in a member, or are exported by it, by either API.
+/// The Services of which clients use ready endpoints that run in a member, or are exported by it, by either API.
 pub fn services_of(member: &str, snapshot: &HubSnapshot) -> BTreeSet<ObjectName> {
     let namespace = member_namespace(member);
-    let is_concerned = |slice: &&Object<EndpointSliceExport>| {
+    let may_be_concerned = |slice: &&Object<EndpointSliceExport>| {
         let mut ready = slice.spec.endpoints.iter();
         let exports = *slice.name.namespace == *namespace;
         ready.any(|endpoint| exports || executor(slice, endpoint, snapshot) == Some(member))
     };
-    let slices = snapshot.slice_exports.iter().filter(is_concerned);
-    let counts = |slice: &&Object<EndpointSliceExport>, service: &ObjectName| {
-        let exporter = member_of_namespace(&slice.name.namespace);
-        exporter.is_some_and(|exporter| accepted(service, snapshot).contains(exporter))
-    };
-    let mut services = BTreeSet::new();
-    for slice in slices {
-        let Some(service) = slice.spec.owner_service_reference.object() else { continue };
-        if !services.contains(&service) && counts(&slice, &service) {
-            services.insert(shared_name(&service));
-        }
-    }
-    services
+    let slices = snapshot.slice_exports.iter().filter(may_be_concerned);
+    let services = slices.filter_map(|slice| slice.spec.owner_service_reference.object());
+    let services: BTreeSet<_> = services.collect();
+    let services = services.iter().filter(|service| is_concerned(member, service, snapshot));
+    services.map(shared_name).collect()
 }
 
-/// The members with endpoints of a Service that count, by name.
-pub fn exporters_of(service: &ObjectName, snapshot: &HubSnapshot) -> Vec<ServiceExporter> {
-    let offered = |((member, runs_in), ready): ((&str, &str), usize)| ServiceExporter {
-        member: Arc::from(member),
-        runs_in: Arc::from(runs_in),
-        exporter: exporter([member, runs_in], ready, service, snapshot),
-    };
-    ready(service, snapshot).into_iter().map(offered).collect()
+/// Whether clients use ready endpoints of the Service that a drain of a member concerns.
+pub(super) fn is_concerned(member: &str, service: &ObjectName, snapshot: &HubSnapshot) -> bool {
+    exporters_of(service, snapshot).iter().any(|one| one.concerns(member))
 }
 
-/// The first endpoints of the Service that a drain of a member does not concern and that take over; `None` if none do. Those of a member
-/// from whose drain the Service is held back do not if that is about to end, as `stays_held` knows.
-pub(super) fn successor(
+/// The members with ready endpoints of a Service that clients use, by name.
+pub fn exporters_of<'a>(
+    service: &ObjectName,
+    snapshot: &'a HubSnapshot,
+) -> Vec<ServiceExporter<'a>> {
+    let offered = |((member, runs_in), offer): ((&'a str, &'a str), Offer<'a>)| ServiceExporter {
+        member,
+        runs_in,
+        exporter: exporter([member, runs_in], offer.ready, service, snapshot),
+        lanes: offer.lanes,
+    };
+    offers(service, snapshot).into_iter().map(offered).collect()
+}
+
+/// Something that clients use of the endpoints that a drain of a member concerns, and have of no others that take over; `None` if
+/// there is nothing.
+pub fn unserved<'a>(
+    member: &str,
+    offered: &[ServiceExporter<'a>],
+    takes_over: impl Fn(&ServiceExporter<'a>) -> bool,
+) -> Option<Lane<'a>> {
+    let concerned = offered.iter().filter(|one| one.concerns(member));
+    let others = offered.iter().filter(|one| !one.concerns(member));
+    let others = others.filter(|one| one.exporter.can_take_over() && takes_over(one));
+    let served: BTreeSet<_> = others.flat_map(|one| &one.lanes).collect();
+    concerned.flat_map(|one| &one.lanes).find(|lane| !served.contains(lane)).copied()
+}
+
+/// Whether others serve all that clients use of the endpoints of the Service that a drain of a member concerns. Those of a member from
+/// whose drain the Service is held back do not if that is about to end, as `stays_held` knows.
+pub(super) fn is_served(
     of: &str,
     service: &ObjectName,
     snapshot: &HubSnapshot,
     stays_held: impl Fn(&str) -> bool,
-) -> Option<Exporter> {
+) -> bool {
     let stays = |member: &str| {
         held_back(member, service, snapshot).is_none_or(|forced| !forced && stays_held(member))
     };
-    let others = exporters_of(service, snapshot).into_iter().filter(|one| !one.concerns(of));
-    let mut others = others.filter(|one| one.exporter.can_take_over());
-    let found = others.find(|one| stays(&one.member) && stays(&one.runs_in));
-    found.map(|other| other.exporter)
+    let takes_over = |one: &ServiceExporter<'_>| stays(one.member) && stays(one.runs_in);
+    unserved(of, &exporters_of(service, snapshot), takes_over).is_none()
 }
 
 /// If the Service is held back from the drain of a member, whether that drain is to be forced by now.
@@ -88,22 +104,61 @@ fn held_back(member: &str, service: &ObjectName, snapshot: &HubSnapshot) -> Opti
     is_held.then_some(drain.force)
 }
 
-/// Ready endpoints of the Service by exporter that counts, and by the member in which they run.
-fn ready<'a>(
+/// Ready endpoints, and what clients use of them.
+#[derive(Default)]
+struct Offer<'a> {
+    ready: usize,
+    lanes: BTreeSet<Lane<'a>>,
+}
+
+/// What is offered of the Service, by exporter and by the member in which it runs.
+fn offers<'a>(
     service: &ObjectName,
     snapshot: &'a HubSnapshot,
-) -> BTreeMap<(&'a str, &'a str), usize> {
-    let accepted = accepted(service, snapshot);
-    let mut ready: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for slice in snapshot.slice_exports.by(service) {
-        let member = member_of_namespace(&slice.name.namespace);
-        let Some(member) = member.filter(|member| accepted.contains(member)) else { continue };
-        // An exporter without a ready endpoint is one all the same.
-        ready.entry((member, member)).or_default();
-        for endpoint in &slice.spec.endpoints {
-            let runs_in = executor(slice, endpoint, snapshot).unwrap_or(member);
-            *ready.entry((member, runs_in)).or_default() += 1;
+) -> BTreeMap<(&'a str, &'a str), Offer<'a>> {
+    let slices = snapshot.slice_exports.by(service);
+    let slices =
+        slices.filter_map(|slice| Some((member_of_namespace(&slice.name.namespace)?, slice)));
+    let slices: Vec<_> = slices.collect();
+    let (accepted, left_out) = (Accepted::of(service, snapshot), left_out(&slices));
+    let mut offers: BTreeMap<(&str, &str), Offer<'_>> = BTreeMap::new();
+    for (member, slice) in slices {
+        let lanes = accepted.lanes(member, slice);
+        if lanes.is_empty() || left_out.contains(member) {
+            continue;
         }
+        for (runs_in, ready) in ready(member, slice, snapshot) {
+            if !left_out.contains(runs_in) {
+                let offer = offers.entry((member, runs_in)).or_default();
+                offer.ready += ready;
+                offer.lanes.extend(&lanes);
+            }
+        }
+    }
+    offers
+}
+
+/// The exporters that no importer uses, by the weight 0 that they give themselves. While one changes it, not all of its slices agree:
+/// as for importers, the greatest counts.
+fn left_out<'a>(slices: &[(&'a str, &Object<EndpointSliceExport>)]) -> BTreeSet<&'a str> {
+    let mut weights: BTreeMap<&str, u16> = BTreeMap::new();
+    for (member, slice) in slices {
+        let weight = weights.entry(*member).or_default();
+        *weight = weight::carried(slice.meta.annotation(annotations::WEIGHT)).max(*weight);
+    }
+    weights.into_iter().filter(|(_, weight)| *weight == 0).map(|(member, _)| member).collect()
+}
+
+/// Ready endpoints of a slice, by the member in which they run.
+fn ready<'a>(
+    exporter: &'a str,
+    slice: &'a Object<EndpointSliceExport>,
+    snapshot: &HubSnapshot,
+) -> BTreeMap<&'a str, usize> {
+    let mut ready: BTreeMap<&str, usize> = BTreeMap::new();
+    for endpoint in &slice.spec.endpoints {
+        let runs_in = executor(slice, endpoint, snapshot).unwrap_or(exporter);
+        *ready.entry(runs_in).or_default() += 1;
     }
     ready
 }
@@ -136,15 +191,6 @@ fn exporter(
         draining: any(&|traffic| is_draining(traffic, service)),
         silent: any(&|traffic| is_silent(&traffic.status)),
     }
-}
-
-/// The members whose endpoints are part of the Service, by either API.
-fn accepted<'a>(service: &ObjectName, snapshot: &'a HubSnapshot) -> HashSet<&'a str> {
-    let import = snapshot.service_imports.get(service);
-    let by_fleet = import.into_iter().flat_map(|import| &import.status.clusters);
-    let by_fleet = by_fleet.map(|exporter| exporter.cluster.as_str());
-    let standard = snapshot.resolved_services.by(service).flat_map(|it| &it.exporters);
-    by_fleet.chain(standard.map(|exporter| exporter.cluster.as_str())).collect()
 }
 
 /// Whether a drain of the Service is asked for, and the Service is not held back from it.

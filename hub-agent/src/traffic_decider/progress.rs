@@ -8,11 +8,16 @@ use fleet_traffic::Acknowledged;
 use super::renewals::Renewals;
 use crate::snapshot::HubSnapshot;
 
-/// Whether what drains depend on is seen as it is.
-pub(super) fn shows_exporters(snapshot: &HubSnapshot) -> bool {
-    let states = [snapshot.slice_exports.state(), snapshot.service_imports.state()];
-    let sources = [HubSnapshot::slice_exports(), HubSnapshot::service_imports()];
-    states.iter().all(|state| state.is_live()) && !snapshot.is_settling(sources.into())
+/// Whether what drains depend on is seen as it is. `standard` is whether `ResolvedService`s are watched: before they are known, what
+/// members export by the standard API alone would count for nothing. Where they cannot be had, slices show what counts.
+pub(super) fn shows_exporters(snapshot: &HubSnapshot, standard: bool) -> bool {
+    let fleet = [HubSnapshot::slice_exports(), HubSnapshot::service_imports()];
+    let resolved = &snapshot.resolved_services;
+    let is_asked = standard && !resolved.state().cannot_be_had();
+    let standard = is_asked.then_some(HubSnapshot::resolved_services());
+    let sources: Vec<_> = fleet.into_iter().chain(standard).collect();
+    sources.iter().all(|source| snapshot.state(*source).is_live())
+        && !snapshot.is_settling(sources.into_iter().collect())
 }
 
 /// What importers that renew their Lease have applied: one look at the Leases serves all drains of the fleet.

@@ -12,8 +12,8 @@ use fleet_traffic::{DataPlane, Encoding, MAX_ZONES, Properties, named_zones};
 
 use super::exporter::Exporter;
 use super::limit::Limit;
-use super::members::MemberMemory;
-use super::pace::{Pace, Turn};
+use super::members::{Followed, MemberMemory};
+use super::pace::Turn;
 use super::pool::States;
 use super::recalled::Recalled;
 use super::rules::Rules;
@@ -47,10 +47,12 @@ impl<'a> Ground<'a> {
         }
         let fleet = FleetTraffic::of(&snapshot.fleet_traffics);
         let fleet = fleet.map(|fleet| fleet.spec.clone()).unwrap_or_default();
-        let is_followed = recalled.followed.is_some()
-            && OtherHub::recalled(settings, snapshot, &recalled).is_none();
-        let own = is_followed.then_some(settings.identity.cluster.as_str());
-        let members = recalled.members.next(&snapshot.member_traffics, &fleet, own, recalled.now);
+        let is_followed = OtherHub::recalled(settings, snapshot, &recalled).is_none();
+        let followed = recalled.followed.as_deref().filter(|_| is_followed);
+        let own = settings.identity.cluster.as_str();
+        let followed = followed.map(|incarnation| Followed { own, incarnation });
+        let members =
+            recalled.members.next(&snapshot.member_traffics, &fleet, followed, recalled.now);
         let executing = Executing::of(settings, snapshot);
         let zones = zones(&executing, snapshot);
         Some(Self { settings, snapshot, fleet, members, zones, executing, recalled })
@@ -198,8 +200,8 @@ impl<'a> Ground<'a> {
 
     /// When so many paced writes come.
     pub(crate) fn turn(&self, writes: u32) -> Turn {
-        let Recalled { pace, noted, now, .. } = self.recalled;
-        Pace::turn(pace, writes, noted, self.per_second(), now)
+        let Recalled { pace, noted, now, .. } = &self.recalled;
+        pace.turn(writes, *noted, self.per_second(), *now)
     }
 
     /// How many paced writes may come in a second.

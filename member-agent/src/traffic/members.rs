@@ -27,15 +27,33 @@ pub(crate) struct MemberMemory {
     missing: BTreeSet<String>,
 }
 
+/// The hub that is followed, where it is the one that answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Followed<'a> {
+    /// Name of this cluster there.
+    pub(crate) own: &'a str,
+    /// Which hub it is.
+    pub(crate) incarnation: &'a str,
+}
+
 /// What is known of the hub whose objects are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hub {
+enum Hub<'a> {
     /// It is not the one that is followed.
     Other,
-    /// It is followed.
-    Followed,
+    /// It is followed, in this incarnation.
+    Followed(&'a str),
     /// It is followed, and has been since the last look.
-    Same,
+    Same(&'a str),
+}
+
+impl<'a> Hub<'a> {
+    fn incarnation(self) -> Option<&'a str> {
+        match self {
+            Self::Other => None,
+            Self::Followed(incarnation) | Self::Same(incarnation) => Some(incarnation),
+        }
+    }
 }
 
 /// The drains of one member that are applied.
@@ -49,6 +67,9 @@ struct Drains {
     /// The object of a hub that has gone back in time, or was rebuilt, and the drains that it asked for then. What was applied holds
     /// until an administrator asks for others.
     reverted: Option<(String, Vec<DrainRequest>)>,
+    /// The incarnation of that hub, if it was followed when this was found. Earlier agents note none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reverted_in: Option<String>,
 }
 
 impl Drains {
@@ -60,20 +81,22 @@ impl Drains {
             entries: status.drains.clone(),
             held: status.held_services.clone(),
             reverted: None,
+            reverted_in: None,
         };
         (!some.entries.is_empty()).then_some(some)
     }
 
     /// After a look at the object that the hub has now. A hub that goes back in time undrains nothing; on the same hub another object
     /// is that of a member that has left and joined again. What a hub holds back counts for good once it is followed.
-    fn next(&self, member: Option<&Object<MemberTraffic>>, hub: Hub) -> Option<Self> {
+    fn next(&self, member: Option<&Object<MemberTraffic>>, hub: Hub<'_>) -> Option<Self> {
         let Some(member) = member else { return Some(self.clone()) };
-        if hub != Hub::Other && self.is_reached_by(member) {
+        let is_reached = hub != Hub::Other && self.is_reached_by(member);
+        if is_reached || self.has_caught_up(member, hub) {
             return Self::of(member);
         }
         let (uid, asked) = (member.uid.to_string(), &member.spec.drains);
         let known = self.reverted.as_ref().map_or(&self.uid, |(known, _)| known);
-        if hub == Hub::Same && *known != uid {
+        if matches!(hub, Hub::Same(_)) && *known != uid {
             return Self::of(member);
         }
         let asked_before = match &self.reverted {
@@ -82,7 +105,19 @@ impl Drains {
             Some((_, before)) if before == asked || self.is_ahead_of(member) => before,
             _ => return Self::of(member),
         };
-        Some(self.with(member, (uid, asked_before.clone())))
+        let reverted_in = match self.reverted {
+            Some(_) => self.reverted_in.clone(),
+            None => hub.incarnation().map(str::to_owned),
+        };
+        Some(Self { reverted_in, ..self.with(member, (uid, asked_before.clone())) })
+    }
+
+    /// Whether the hub had not gone back: a watch that hung has shown an earlier state of it, and shows now at least what is applied. A
+    /// hub that was restored is not followed then, or in another incarnation since.
+    fn has_caught_up(&self, member: &Object<MemberTraffic>, hub: Hub<'_>) -> bool {
+        let is_followed =
+            self.reverted_in.is_some() && self.reverted_in.as_deref() == hub.incarnation();
+        is_followed && member.uid.is(&self.uid) && member.status.serial >= self.serial
     }
 
     /// Whether all that is applied is asked for and in force there.
@@ -158,13 +193,13 @@ impl MemberMemory {
         })
     }
 
-    /// The memory after a look at what the hub has. `own` is the name of this cluster, if it is the hub that is followed.
+    /// The memory after a look at what the hub has.
     #[must_use]
     pub(crate) fn next(
         &self,
         members: &View<MemberTraffic>,
         fleet: &FleetTrafficSpec,
-        own: Option<&str>,
+        followed: Option<Followed<'_>>,
         now: Duration,
     ) -> Self {
         let applied = self.applied(members, fleet);
@@ -172,12 +207,12 @@ impl MemberMemory {
             let since = self.silenced.get(&name).copied().unwrap_or(now);
             (name, since)
         };
-        let own = own.and_then(|own| members.get(&ObjectName::cluster(own)));
+        let own = followed.and_then(|it| members.get(&ObjectName::cluster(it.own)));
         let own = own.map(|own| own.uid.clone());
-        let hub = match &own {
+        let hub = match followed.filter(|_| own.is_some()) {
             None => Hub::Other,
-            same if *same == self.own => Hub::Same,
-            Some(_) => Hub::Followed,
+            Some(it) if own == self.own => Hub::Same(it.incarnation),
+            Some(it) => Hub::Followed(it.incarnation),
         };
         Self {
             silenced: applied.into_iter().map(since).collect(),
@@ -222,7 +257,7 @@ impl MemberMemory {
         applied.into_iter().map(str::to_owned).chain(returning).collect()
     }
 
-    fn drains(&self, members: &View<MemberTraffic>, hub: Hub) -> BTreeMap<String, Drains> {
+    fn drains(&self, members: &View<MemberTraffic>, hub: Hub<'_>) -> BTreeMap<String, Drains> {
         let found = |name: &str| members.get(&ObjectName::cluster(name));
         let known = self.drains.iter();
         let known =

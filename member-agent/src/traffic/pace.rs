@@ -1,14 +1,29 @@
 //! How fast slices are rewritten in which no endpoint comes or goes.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Slices that are rewritten at once.
 const BURST: u32 = 100;
 
-/// What was written, as the time at which the next write would come if all were evenly spread.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What was written or has a turn, as the time at which the next write would come if all were evenly spread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pace {
     next: Duration,
+    /// Turns that were given back: how many writes, by the second in which they would have come.
+    ///
+    /// `next` does not go back by them. Turns behind them keep their times, and new ones at the same times would come at twice the pace
+    /// together, or at more if that happens again. So a new turn takes the place of what does not come, no more than that, and not
+    /// before: up to a second later. In any time, no more is written than the pace allows for a second more.
+    free: BTreeMap<u64, u32>,
+}
+
+/// Writes that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Noted {
+    writes: u32,
+    /// When they come.
+    at: Duration,
 }
 
 /// What a plan does with writes that are paced.
@@ -21,9 +36,9 @@ pub(crate) enum Turn {
     /// They come at the time that was noted for them.
     AsNoted,
     /// They wait until this time.
-    Wait(u32, Duration),
+    Wait(Noted),
     /// They wait for the time that was noted for them.
-    StillWait(Duration),
+    StillWait(Noted),
 }
 
 /// Time between two writes.
@@ -34,41 +49,91 @@ fn interval(per_second: u32) -> Duration {
 impl Pace {
     /// The turn of a Service with so many writes, for which a time may have been noted.
     pub(crate) fn turn(
-        self,
+        &self,
         writes: u32,
-        noted: Option<Duration>,
+        noted: Option<Noted>,
         per_second: u32,
         now: Duration,
     ) -> Turn {
         let at = self.next.saturating_sub(interval(per_second) * BURST);
         match noted {
             _ if writes == 0 => Turn::None,
-            Some(noted) if noted <= now => Turn::AsNoted,
+            Some(noted) if noted.at <= now => Turn::AsNoted,
             Some(noted) => Turn::StillWait(noted),
             None if at <= now => Turn::Now(writes),
-            None => Turn::Wait(writes, at),
+            None => {
+                let at = self.freed(writes, now).map_or(at, |freed| freed.min(at));
+                Turn::Wait(Noted { writes, at })
+            }
         }
     }
 
-    /// The pace after a turn.
+    /// The pace after a turn of a Service for which one may have been noted `before`.
     #[must_use]
-    pub(crate) fn after(self, turn: Turn, per_second: u32, now: Duration) -> Self {
+    pub(crate) fn after(
+        mut self,
+        turn: Turn,
+        before: Option<Noted>,
+        per_second: u32,
+        now: Duration,
+    ) -> Self {
+        self.free.retain(|second, _| *second >= now.as_secs());
         match turn {
-            Turn::Now(writes) | Turn::Wait(writes, _) => {
-                Self { next: self.next.max(now) + interval(per_second) * writes }
+            Turn::None => return self.without(before, now),
+            Turn::AsNoted | Turn::StillWait(_) => {}
+            Turn::Wait(noted) if self.freed(noted.writes, now).is_some_and(|at| at <= noted.at) => {
+                self.take(noted.writes);
             }
-            Turn::None | Turn::AsNoted | Turn::StillWait(_) => self,
+            Turn::Now(writes) | Turn::Wait(Noted { writes, .. }) => {
+                self.next = self.next.max(now) + interval(per_second) * writes;
+            }
         }
+        self
+    }
+
+    /// The pace without a turn whose writes do not come any more. What had its turn may have been written.
+    #[must_use]
+    pub(crate) fn without(mut self, noted: Option<Noted>, now: Duration) -> Self {
+        if let Some(noted) = noted.filter(|noted| noted.at > now) {
+            *self.free.entry(noted.at.as_secs()).or_default() += noted.writes;
+        }
+        self
+    }
+
+    /// When so many writes can come in place of others: when the last of those would have come.
+    fn freed(&self, writes: u32, now: Duration) -> Option<Duration> {
+        let mut found = 0_u32;
+        let mut places = self.free.range(now.as_secs()..);
+        let last = places.find(|(_, free)| {
+            found = found.saturating_add(**free);
+            found >= writes
+        });
+        last.map(|(second, _)| Duration::from_secs(second + 1))
+    }
+
+    /// Takes the first places of others for so many writes.
+    fn take(&mut self, mut writes: u32) {
+        self.free.retain(|_, free| {
+            let taken = writes.min(*free);
+            writes -= taken;
+            *free -= taken;
+            *free > 0
+        });
     }
 }
 
 impl Turn {
-    /// When the writes come, if not now.
-    pub(crate) fn waits_until(self) -> Option<Duration> {
+    /// What is to be noted of writes that do not come now.
+    pub(crate) fn noted(self) -> Option<Noted> {
         match self {
-            Self::Wait(_, at) | Self::StillWait(at) => Some(at),
+            Self::Wait(noted) | Self::StillWait(noted) => Some(noted),
             Self::None | Self::Now(_) | Self::AsNoted => None,
         }
+    }
+
+    /// When the writes come, if not now.
+    pub(crate) fn waits_until(self) -> Option<Duration> {
+        self.noted().map(|noted| noted.at)
     }
 }
 
@@ -88,7 +153,7 @@ mod tests {
         let mut waits = Vec::new();
         for _ in 0..140 {
             let turn = pace.turn(1, None, 20, NOW);
-            pace = pace.after(turn, 20, NOW);
+            pace = pace.after(turn, None, 20, NOW);
             waits.extend(turn.waits_until());
         }
         assert_eq!(waits.len(), 39, "the one that exceeds the burst may go, too");
@@ -98,18 +163,90 @@ mod tests {
 
     #[test]
     fn a_noted_turn_comes_whatever_others_have_written() {
-        let pace = Pace { next: NOW + ms(3_600_000) };
-        assert_eq!(pace.turn(3, Some(NOW), 20, NOW), Turn::AsNoted);
-        assert_eq!(pace.turn(3, Some(NOW + ms(1)), 20, NOW), Turn::StillWait(NOW + ms(1)));
-        assert_eq!(pace.after(Turn::AsNoted, 20, NOW), pace, "it was counted when it was noted");
+        let pace = Pace { next: NOW + ms(3_600_000), ..Pace::default() };
+        let noted = |at: Duration| Noted { writes: 3, at };
+        assert_eq!(pace.turn(3, Some(noted(NOW)), 20, NOW), Turn::AsNoted);
+        let later = noted(NOW + ms(1));
+        assert_eq!(pace.turn(3, Some(later), 20, NOW), Turn::StillWait(later));
+        let after = pace.clone().after(Turn::AsNoted, Some(noted(NOW)), 20, NOW);
+        assert_eq!(after, pace, "it was counted when it was noted");
+    }
+
+    /// So many Services with a write each, one after the other. Returns those that wait.
+    fn reserve(pace: &mut Pace, count: usize, now: Duration) -> Vec<Noted> {
+        let mut waiting = Vec::new();
+        for _ in 0..count {
+            let turn = pace.turn(1, None, 20, now);
+            *pace = pace.clone().after(turn, None, 20, now);
+            waiting.extend(turn.noted());
+        }
+        waiting
+    }
+
+    /// A drain with four minutes of writes ends after ten seconds, and a member is found silent then.
+    #[test]
+    fn turns_that_are_given_back_delay_nothing() {
+        let mut pace = Pace::default();
+        let waiting = reserve(&mut pace, 5000, NOW);
+        let now = NOW + Duration::from_secs(10);
+        for noted in waiting {
+            pace = pace.after(Turn::None, Some(noted), 20, now);
+        }
+        let waits = reserve(&mut pace, 100, now);
+        assert!(waits[0].at <= now + Duration::from_secs(2), "{:?}", waits[0]);
+        assert!(waits[99].at <= now + Duration::from_secs(7), "{:?}", waits[99]);
+    }
+
+    /// Every other Service of those that wait gives its turn back, again and again. All writes together come no sooner than evenly spread.
+    #[test]
+    fn turns_that_are_given_back_are_taken_once() {
+        let mut pace = Pace::default();
+        let mut waiting = reserve(&mut pace, 1000, NOW);
+        for _ in 0..5 {
+            let given_back: Vec<_> = waiting.iter().copied().step_by(2).collect();
+            waiting = waiting.into_iter().skip(1).step_by(2).collect();
+            for noted in given_back {
+                pace = pace.without(Some(noted), NOW);
+            }
+            waiting.extend(reserve(&mut pace, 600, NOW));
+            let mut times: Vec<_> = waiting.iter().map(|noted| noted.at).collect();
+            times.sort_unstable();
+            for (at, time) in times.iter().enumerate() {
+                let evenly = NOW + ms(50) * u32::try_from(at + 1).unwrap();
+                assert!(*time >= evenly, "write {at} at {time:?}");
+            }
+        }
+    }
+
+    /// Services with many slices are written at once: theirs come when as many others would have come.
+    #[test]
+    fn many_writes_wait_for_as_many_places() {
+        let mut pace = Pace::default();
+        for noted in reserve(&mut pace, 1000, NOW).into_iter().take(100) {
+            pace = pace.without(Some(noted), NOW);
+        }
+        let turn = pace.turn(50, None, 20, NOW);
+        assert_eq!(turn.waits_until(), Some(NOW + ms(3000)));
+        let pace = pace.after(turn, None, 20, NOW);
+        assert!(pace.turn(90, None, 20, NOW).waits_until() > Some(NOW + ms(30_000)));
+        let late = pace.turn(1, None, 20, NOW + ms(60_000));
+        assert_eq!(late, Turn::Now(1), "what was free then is over");
+    }
+
+    #[test]
+    fn what_had_its_turn_is_not_given_back() {
+        let pace = Pace { next: NOW + ms(60_000), ..Pace::default() };
+        let noted = Noted { writes: 3, at: NOW };
+        assert_eq!(pace.clone().without(Some(noted), NOW), pace);
+        assert_eq!(pace.clone().without(None, NOW), pace);
     }
 
     #[test]
     fn an_idle_agent_saves_no_more_than_a_burst() {
         let turn = Pace::default().turn(1, None, 20, NOW * 1000);
         assert_eq!(turn, Turn::Now(1));
-        let pace = Pace::default().after(Turn::Now(1), 20, NOW);
-        assert_eq!(pace, Pace { next: NOW + ms(50) });
+        let pace = Pace::default().after(Turn::Now(1), None, 20, NOW);
+        assert_eq!(pace, Pace { next: NOW + ms(50), ..Pace::default() });
         assert_eq!(pace.turn(0, None, 20, NOW), Turn::None);
     }
 
@@ -119,7 +256,7 @@ mod tests {
         let mut last = NOW;
         for _ in 0..1000 {
             let turn = pace.turn(1, None, 20, NOW);
-            pace = pace.after(turn, 20, NOW);
+            pace = pace.after(turn, None, 20, NOW);
             last = turn.waits_until().unwrap_or(last);
         }
         assert!(last >= NOW + ms(44_900), "{last:?}");
@@ -153,7 +290,7 @@ mod tests {
         let drain: Vec<_> = (0..1000)
             .map(|_| {
                 let turn = pace.turn(1, None, 20, NOW);
-                pace = pace.after(turn, 20, NOW);
+                pace = std::mem::take(&mut pace).after(turn, None, 20, NOW);
                 (micros(turn.waits_until().unwrap_or(NOW)), false)
             })
             .collect();

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::members::MemberMemory;
-use super::pace::Pace;
+use super::pace::{Noted, Pace};
 use super::pool::States;
 
 /// What a plan reads of what earlier plans have decided.
@@ -20,8 +20,8 @@ pub(crate) struct Recalled {
     pub(crate) hub_is_inconsistent: bool,
     /// Exporters that have not come back to a hub that was built anew; `None` while it is not known which.
     pub(crate) missing: Option<BTreeSet<String>>,
-    /// How much was written.
+    /// How much was written, or has a turn.
     pub(crate) pace: Pace,
-    /// When writes for the Service may come, if they have to wait.
-    pub(crate) noted: Option<Duration>,
+    /// The writes for the Service that have to wait, if any do.
+    pub(crate) noted: Option<Noted>,
 }

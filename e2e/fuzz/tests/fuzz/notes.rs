@@ -24,6 +24,7 @@ fn drains() -> impl Strategy<Value = String> {
             { "service": "shop/web", "percent": 50, "removed": true, "reason": "Draining" },
         ],
         "reverted": ["v", [{ "service": "*", "percent": 10 }]],
+        "reverted_in": "hub/1",
     } });
     let changed = prop::collection::vec(any_mutation(), 0..4).prop_map(move |mutations| {
         let mut drains = sample.clone();

@@ -1,6 +1,11 @@
+use std::time::Instant;
+
+use fleet_accumulator::{SourceState, View};
+use fleet_api::{annotations, labels};
 use serde_json::json;
 
 use super::world::World;
+use crate::snapshot::HubSnapshot;
 
 const MEMBERS: [&str; 4] = ["east", "north", "south", "west"];
 
@@ -295,9 +300,119 @@ fn no_drain_goes_on_before_virtual_nodes_are_known() {
     world.drain("west", "*", 100, 0);
     world.pass(80);
     assert!(world.status("west").drains.is_empty());
-    world.lists_nodes = false;
+    world.unlisted = None;
     world.pass(2);
     assert_eq!(world.status("west").held_services, ["shop/web"]);
+}
+
+/// What an exporter is changed by, and what is held back then.
+type Row = (&'static str, fn(&mut World), &'static [&'static str]);
+
+/// Importers use no endpoints of weight 0, none on a port that is withheld, and none of another address family. By which API they
+/// import counts, too.
+#[test]
+fn an_exporter_that_importers_do_not_use_takes_nothing_over() {
+    let weight = |world: &mut World| {
+        world.edit_slice("north", "only", |slice| {
+            slice["metadata"]["annotations"][annotations::WEIGHT] = json!("0");
+        });
+    };
+    let port = |world: &mut World| {
+        let north = json!({ "cluster": "north", "withheld": ["http"] });
+        world.resolve("only", &json!([{ "cluster": "east" }, north]));
+    };
+    let family = |world: &mut World| {
+        world.edit_slice("north", "only", |slice| slice["spec"]["addressType"] = json!("IPv6"));
+    };
+    let api = |world: &mut World| world.resolve("only", &json!([{ "cluster": "east" }]));
+    let rows: [Row; 5] = [
+        ("nothing", |_| {}, &[]),
+        ("weight", weight, &["shop/only"]),
+        ("port", port, &["shop/only"]),
+        ("family", family, &["shop/only"]),
+        ("API", api, &["shop/only"]),
+    ];
+    for (what, change, held) in rows {
+        let mut world = world();
+        world.export("east", "only", 2);
+        world.export("north", "only", 2);
+        change(&mut world);
+        world.request("east", json!([{ "service": "*", "percent": 100, "remove": true }]));
+        world.pass(2);
+        assert_eq!(world.status("east").held_services, held, "{what}");
+    }
+}
+
+#[test]
+fn what_importers_do_not_use_is_held_back_from_no_drain() {
+    let mut world = world();
+    world.export("north", "only", 2);
+    world.edit_slice("north", "only", |slice| {
+        slice["metadata"]["annotations"][annotations::WEIGHT] = json!("0");
+    });
+    // A family that is not in force by the standard API.
+    world.export_slice("north", "other", 2);
+    world.edit_slice("north", "other", |slice| slice["spec"]["addressType"] = json!("IPv6"));
+    world.resolve("other", &json!([{ "cluster": "north" }]));
+    world.drain("north", "*", 100, 0);
+    world.pass(2);
+    assert_eq!(world.drained("north", "*"), Some((100, "Drained")));
+    assert!(world.status("north").held_services.is_empty());
+}
+
+/// Until it sees ResolvedServices, a new leader would take endpoints for ones that are part of no Service.
+#[test]
+fn no_drain_goes_on_before_the_standard_api_is_known() {
+    let mut world = World::settled(&MEMBERS);
+    world.export_slice("east", "web", 3);
+    world.resolve("web", &json!([{ "cluster": "east" }]));
+    world.request("east", json!([{ "service": "*", "percent": 100, "remove": true }]));
+    world.pass(2);
+    assert_eq!(world.status("east").held_services, ["shop/web"]);
+    world.restart_without_standard();
+    world.pass(80);
+    assert_eq!(world.status("east").held_services, ["shop/web"]);
+    world.unlisted = None;
+    world.pass(2);
+    assert_eq!(world.status("east").held_services, ["shop/web"]);
+}
+
+/// Members go on to import by ResolvedServices that the hub agent does not watch: slices show who counts.
+#[test]
+fn drains_concern_the_standard_api_where_it_is_not_watched() {
+    let mut world = World::settled(&MEMBERS);
+    world.unlisted = Some(|seen| seen.resolved_services = View::default());
+    let export = |world: &mut World, member: &str| {
+        world.export_slice(member, "web", 3);
+        world.edit_slice(member, "web", |slice| {
+            slice["metadata"]["labels"][labels::MULTICLUSTER_NAMESPACE] = json!("shop");
+        });
+    };
+    export(&mut world, "east");
+    world.drain("east", "*", 100, 0);
+    world.pass(2);
+    assert_eq!(world.status("east").held_services, ["shop/web"]);
+    export(&mut world, "north");
+    world.pass(61);
+    assert!(world.status("east").held_services.is_empty());
+}
+
+/// A hub whose definitions were deleted, or never installed, drains and undrains what it has.
+#[test]
+fn drains_go_on_where_the_standard_api_cannot_be_had() {
+    let missing = |seen: &mut HubSnapshot| {
+        let state = SourceState::Missing { since: Instant::now() };
+        seen.resolved_services = View::default().in_state(state);
+    };
+    let mut world = world();
+    world.restart_without_standard();
+    world.unlisted = Some(missing);
+    world.pass(80);
+    world.drain("east", "*", 100, 0);
+    world.pass(2);
+    assert_eq!(world.drained("east", "*"), Some((100, "Drained")));
+    world.drain("east", "*", 0, 0);
+    assert_eq!(steps(&mut world, "east", "*", 2), [0]);
 }
 
 /// A member can name any other as the one that runs its endpoints.

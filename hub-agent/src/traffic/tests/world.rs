@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fleet_accumulator::{ClusterId, Tracked as _, View};
-use fleet_api::names::{MEMBER_LEASE, member_namespace};
+use fleet_api::names::{MEMBER_LEASE, SYSTEM_NAMESPACE, member_namespace};
 use fleet_api::traffic::{APPLIED, FLEET_TRAFFIC, FleetTrafficStatus, MemberTrafficStatus};
 use fleet_api::{ObjectName, ResourceKind, kinds};
+use fleet_model::multicluster::mode::Mode;
 use fleet_model::objects::traffic::{FleetDecision, MemberDecision};
 use fleet_model::steps::to_json;
 use fleet_model_server::{ModelServer, execute, plans_computed_twice, snapshot};
@@ -14,6 +15,7 @@ use fleet_plan::Plan;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use crate::Settings;
 use crate::snapshot::HubSnapshot;
 use crate::traffic::TrafficController;
 use crate::traffic_decider::{Decider, Decisions};
@@ -29,8 +31,8 @@ pub(super) struct World {
     pub(super) late: BTreeSet<&'static str>,
     /// The objects of members are not listed yet.
     pub(super) is_listing: bool,
-    /// Whether virtual nodes have yet to be listed.
-    pub(super) lists_nodes: bool,
+    /// Takes away what has yet to be listed beside that.
+    pub(super) unlisted: Option<fn(&mut HubSnapshot)>,
     /// How many writes of each plan are sent.
     pub(super) writes_sent: usize,
     /// What was decided last, and the version of the hub after that, without renewals.
@@ -57,7 +59,7 @@ impl World {
             alive: BTreeSet::new(),
             late: BTreeSet::new(),
             is_listing: false,
-            lists_nodes: false,
+            unlisted: None,
             writes_sent: usize::MAX,
             last: (None, 0),
             renewals: 0,
@@ -87,7 +89,21 @@ impl World {
 
     /// The ready endpoints that a member has of a Service that counts.
     pub(super) fn export(&mut self, member: &str, service: &str, ready: usize) {
-        let name = ObjectName::new(member_namespace(member), format!("{service}-{member}"));
+        let is_new = self.export_slice(member, service, ready);
+        let import = ObjectName::new("shop", service);
+        if self.hub.get(kinds::SERVICE_IMPORT, &import).is_none() {
+            self.hub.create(kinds::SERVICE_IMPORT, &import, json!({})).unwrap();
+        }
+        self.edit(kinds::SERVICE_IMPORT, &import, |import| {
+            let mut clusters = import["status"]["clusters"].as_array().cloned().unwrap_or_default();
+            clusters.extend(is_new.then(|| json!({ "cluster": member })));
+            import["status"]["clusters"] = clusters.into();
+        });
+    }
+
+    /// The ready endpoints alone, whether or not they count. Returns whether there was no such slice.
+    pub(super) fn export_slice(&mut self, member: &str, service: &str, ready: usize) -> bool {
+        let name = slice(member, service);
         let endpoints: Vec<_> =
             (0..ready).map(|at| json!({ "addresses": [format!("10.0.0.{at}")] })).collect();
         let reference = json!({ "clusterId": member, "kind": "EndpointSlice", "namespace": "shop",
@@ -96,21 +112,32 @@ impl World {
         let owner = json!({ "namespace": "shop", "name": service,
             "namespacedName": format!("shop/{service}") });
         let spec = json!({ "addressType": "IPv4", "endpoints": endpoints,
+            "ports": [{ "name": "http", "protocol": "TCP", "port": 8080 }],
             "endpointSliceReference": reference, "ownerServiceReference": owner });
         if self.hub.get(kinds::ENDPOINT_SLICE_EXPORT, &name).is_some() {
-            self.edit(kinds::ENDPOINT_SLICE_EXPORT, &name, |slice| slice["spec"] = spec);
-            return;
+            self.edit_slice(member, service, |slice| slice["spec"] = spec);
+            return false;
         }
         self.hub.create(kinds::ENDPOINT_SLICE_EXPORT, &name, json!({ "spec": spec })).unwrap();
-        let import = ObjectName::new("shop", service);
-        if self.hub.get(kinds::SERVICE_IMPORT, &import).is_none() {
-            self.hub.create(kinds::SERVICE_IMPORT, &import, json!({})).unwrap();
-        }
-        self.edit(kinds::SERVICE_IMPORT, &import, |import| {
-            let mut clusters = import["status"]["clusters"].as_array().cloned().unwrap_or_default();
-            clusters.push(json!({ "cluster": member }));
-            import["status"]["clusters"] = clusters.into();
-        });
+        true
+    }
+
+    pub(super) fn edit_slice(
+        &mut self,
+        member: &str,
+        service: &str,
+        edit: impl FnOnce(&mut Value),
+    ) {
+        self.edit(kinds::ENDPOINT_SLICE_EXPORT, &slice(member, service), edit);
+    }
+
+    /// What is in force of a Service by the standard API.
+    pub(super) fn resolve(&mut self, service: &str, exporters: &Value) {
+        let name = ObjectName::new(SYSTEM_NAMESPACE, format!("shop-{service}"));
+        let spec = json!({ "service": { "namespace": "shop", "name": service },
+            "type": "ClusterSetIP", "ports": [{ "name": "http", "port": 80 }],
+            "ipFamilies": ["IPv4"], "winner": "east", "exporters": exporters });
+        self.hub.create(kinds::RESOLVED_SERVICE, &name, json!({ "spec": spec })).unwrap();
     }
 
     /// So many of the Pods of an exported Service run in another member.
@@ -131,8 +158,7 @@ impl World {
         service: &str,
         count: usize,
     ) {
-        let name = ObjectName::new(member_namespace(member), format!("{service}-{member}"));
-        self.edit(kinds::ENDPOINT_SLICE_EXPORT, &name, |slice| {
+        self.edit_slice(member, service, |slice| {
             for endpoint in &mut slice["spec"]["endpoints"].as_array_mut().unwrap()[..count] {
                 endpoint["executor"] = json!(executor);
             }
@@ -212,8 +238,8 @@ impl World {
         if self.is_listing {
             seen.member_traffics = View::default();
         }
-        if self.lists_nodes {
-            seen.virtual_nodes = View::default();
+        if let Some(take_away) = self.unlisted {
+            take_away(&mut seen);
         }
         seen
     }
@@ -275,8 +301,14 @@ impl World {
 
     /// The same with one that watches virtual nodes, and has yet to list them.
     pub(super) fn restart_without_nodes(&mut self) {
-        self.decider = Decider::new(true);
-        self.lists_nodes = true;
+        self.decider = Decider::new(&Settings { virtual_nodes: true, ..Settings::default() });
+        self.unlisted = Some(|seen| seen.virtual_nodes = View::default());
+    }
+
+    /// The same with one that watches what is in force by the standard API.
+    pub(super) fn restart_without_standard(&mut self) {
+        self.decider = Decider::new(&Settings { multicluster: Mode::On, ..Settings::default() });
+        self.unlisted = Some(|seen| seen.resolved_services = View::default());
     }
 
     /// What a member notes in its Lease.
@@ -324,6 +356,10 @@ impl World {
         let writes = self.hub.take_writes();
         writes.iter().filter(|write| write.kind == kinds::MEMBER_TRAFFIC.kind).count()
     }
+}
+
+fn slice(member: &str, service: &str) -> ObjectName {
+    ObjectName::new(member_namespace(member), format!("{service}-{member}"))
 }
 
 pub(super) fn lease(member: &str) -> ObjectName {

@@ -6,7 +6,7 @@ use fleet_api::traffic::FleetTrafficSpec;
 use fleet_model::objects::traffic::MemberTraffic;
 use serde_json::{Value, json};
 
-use crate::traffic::members::MemberMemory;
+use crate::traffic::members::{Followed, MemberMemory};
 use crate::traffic::standing::Drained;
 
 /// A member whose silence an administrator has confirmed, if its status states that.
@@ -179,6 +179,11 @@ fn look(memory: &MemberMemory, hub: Option<OnHub>) -> MemberMemory {
     memory.next(&of_hub(hub), &FleetTrafficSpec::default(), None, secs(0))
 }
 
+/// The hub that is followed, and the name of this cluster there.
+fn followed(own: &str) -> Followed<'_> {
+    Followed { own, incarnation: "hub/0" }
+}
+
 /// Looks at what the hub has, one after the other, and compares the percent in force.
 fn follow_story(story: &[(Option<OnHub>, u8)]) -> MemberMemory {
     let mut memory = MemberMemory::default();
@@ -255,10 +260,10 @@ fn a_member_that_joins_again_on_the_same_hub_is_not_drained() {
         };
         View::of([named("own", own, json!({})), named("a", other, status)])
     };
-    let story = |followed: Option<&str>, own: &str| {
+    let story = |own_name: Option<&str>, own: &str| {
         let fleet = FleetTrafficSpec::default();
         let look = |memory: &MemberMemory, view: &View<MemberTraffic>| {
-            memory.next(view, &fleet, followed, secs(0))
+            memory.next(view, &fleet, own_name.map(followed), secs(0))
         };
         let memory = look(&MemberMemory::default(), &on_hub("own", "first", drains(4, 100)));
         let memory = look(&memory, &View::of([]));
@@ -314,8 +319,8 @@ fn what_a_restored_hub_lifts_is_lifted_once_it_is_followed() {
         View::of([named("own", json!({}), json!({})), named("a", spec, status)])
     };
     let fleet = FleetTrafficSpec::default();
-    let look = |memory: &MemberMemory, hub: &View<MemberTraffic>, followed: Option<&str>| {
-        memory.next(hub, &fleet, followed, secs(0))
+    let look = |memory: &MemberMemory, hub: &View<MemberTraffic>, own: Option<&str>| {
+        memory.next(hub, &fleet, own.map(followed), secs(0))
     };
     let percent = |memory: &MemberMemory| memory.drained("a", "shop/web").percent;
     let applied = look(&MemberMemory::default(), &with(100, 5, &[]), Some("own"));
@@ -324,12 +329,41 @@ fn what_a_restored_hub_lifts_is_lifted_once_it_is_followed() {
     let lifted = with(100, 6, &[]);
     let memory = look(&memory, &lifted, None);
     assert_eq!(percent(&memory), 0, "its exporters may not have come back");
-    let followed = look(&memory, &lifted, Some("own"));
-    assert_eq!((percent(&followed), followed.reverted()), (100, 0));
+    let memory = look(&memory, &lifted, Some("own"));
+    assert_eq!((percent(&memory), memory.reverted()), (100, 0));
     // The backup asks for less than is applied.
     let memory = look(&applied, &with(10, 4, &["shop/web"]), None);
-    let followed = look(&memory, &with(10, 6, &[]), Some("own"));
-    assert_eq!((percent(&followed), followed.reverted()), (0, 1));
+    let memory = look(&memory, &with(10, 6, &[]), Some("own"));
+    assert_eq!((percent(&memory), memory.reverted()), (0, 1));
+}
+
+/// The watch of a process that takes over hangs behind what the last one has applied: an undrain that goes on does not become a drain
+/// for good. In a hub that was restored it does, whatever serials it gets to.
+#[test]
+fn an_old_view_of_the_same_hub_ends_no_undrain() {
+    let story = |incarnations: [Option<&'static str>; 3]| {
+        let look = |memory: &MemberMemory, serial: i64, percent: i64, hub: Option<&'static str>| {
+            let own = member("own", &json!({}));
+            let others = of_hub(Some(("u", 0, serial, percent)));
+            let view = View::of(others.iter().cloned().chain([own]));
+            let hub = hub.map(|incarnation| Followed { own: "own", incarnation });
+            memory.next(&view, &FleetTrafficSpec::default(), hub, secs(0))
+        };
+        let noted = |memory: &MemberMemory| memory.hand_on().unwrap_or_else(|| "{}".to_owned());
+        let mut memory = look(&MemberMemory::default(), 11, 75, Some("hub/0"));
+        let views = [(10, 100), (12, 50), (13, 0)].into_iter().zip(incarnations);
+        let percents = views.map(|((serial, percent), hub)| {
+            // Each time in another process.
+            let next = MemberMemory::default().taking_over(&noted(&memory)).unwrap();
+            memory = look(&next, serial, percent, hub);
+            memory.drained("a", "shop/web").percent
+        });
+        percents.collect::<Vec<_>>()
+    };
+    assert_eq!(story([Some("hub/0"); 3]), [100, 50, 0]);
+    assert_eq!(story([Some("hub/0"), Some("hub/1"), Some("hub/1")]), [100; 3]);
+    assert_eq!(story([None, Some("hub/1"), Some("hub/1")]), [100; 3], "it has seen the restore");
+    assert_eq!(story([None, Some("hub/0"), Some("hub/0")]), [100; 3], "no epoch came of it");
 }
 
 #[test]

@@ -84,9 +84,8 @@ fn the_serial_is_applied_when_the_slices_show_it() {
     assert_eq!(fresh.applied(subjects(), &members), None, "nothing was looked at");
 }
 
-/// More slices than a burst change their place: the rest comes at the pace of the fleet, however often plans are made.
-#[test]
-fn changes_of_places_are_paced() {
+/// More slices than a burst have just been drained.
+fn just_drained() -> World {
     let mut world = directing();
     world.fleet(json!({ "shapeWritesPerSecond": 10 }));
     for slice in 0..150 {
@@ -97,6 +96,13 @@ fn changes_of_places_are_paced() {
     world.drain("b", 1, 100);
     world.settle();
     assert_eq!(world.writes().len(), 151, "a Service is written at once");
+    world
+}
+
+/// More slices than a burst change their place: the rest comes at the pace of the fleet, however often plans are made.
+#[test]
+fn changes_of_places_are_paced() {
+    let mut world = just_drained();
     world.drain("b", 2, 0);
     let plan = world.plan();
     assert!(plan.steps.is_empty(), "its next change waits");
@@ -109,6 +115,23 @@ fn changes_of_places_are_paced() {
     assert_eq!(world.writes(), ["update EndpointSlice"]);
     world.pass(6);
     assert_eq!(world.writes().len(), 150);
+    world.rest();
+}
+
+/// A drain ends before its writes have had their turn: what comes next waits no longer than they would have.
+#[test]
+fn writes_that_are_not_needed_any_more_delay_no_others() {
+    let mut world = just_drained();
+    world.drain("b", 2, 0);
+    world.settle();
+    world.drain("b", 3, 100);
+    world.settle();
+    assert!(world.writes().is_empty(), "it is as it was before its turn came");
+    world.drain("c", 4, 100);
+    world.settle();
+    assert!(world.writes().is_empty());
+    world.pass(7);
+    assert_eq!(world.writes().len(), 1);
     world.rest();
 }
 
