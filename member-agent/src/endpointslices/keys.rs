@@ -20,20 +20,22 @@ pub(super) fn affected(
     new: &MemberSnapshot,
     keys: &mut Affected<ObjectName>,
 ) {
-    each_touched(&old.services, &new.services, |service| keys.add(service.name.clone()));
+    each_touched(&old.services, &new.services, |service| keys.add_own(service.name.clone()));
     each_touched(&old.managed_slices, &new.managed_slices, |slice| {
         let managed = slice.managed(&slice.name.namespace);
         if let Some(managed) = managed.filter(|managed| network::is_manager(&managed.manager)) {
-            keys.add(managed.service);
+            keys.add_own(managed.service);
         }
     });
     // A Service whose managed slices were behind stays so until the other watch shows it, too.
     for change in diff(&old.endpoint_slices, &new.endpoint_slices) {
-        keys.extend(given_up(&change));
+        if let Some(service) = given_up(&change) {
+            keys.add_own(service);
+        }
     }
     each_touched(&old.namespaces, &new.namespaces, |namespace| {
         let services = new.services.in_namespace(&namespace.name.name);
-        services.for_each(|service| keys.add(service.name.clone()));
+        services.for_each(|service| keys.add_own(service.name.clone()));
     });
     nodes(&old.nodes, new, keys);
 }
@@ -56,7 +58,7 @@ pub(super) fn by_pods(
     keys: &mut Affected<ObjectName>,
 ) {
     each_touched(&old.pods, &new.pods, |pod| {
-        each_selecting(pod, new, &mut |service| keys.add_after(service, delay));
+        each_selecting(pod, new, &mut |service| keys.add_own_after(service, delay));
     });
 }
 
@@ -71,11 +73,11 @@ fn nodes(old: &View<Node>, new: &MemberSnapshot, keys: &mut Affected<ObjectName>
     let on_them = |pod: &&Object<Pod>| pod.node.as_ref().is_some_and(|node| moved.contains(node));
     if !moved.is_empty() {
         for pod in new.pods.iter().filter(on_them) {
-            each_selecting(pod, new, &mut |service| keys.add(service));
+            each_selecting(pod, new, &mut |service| keys.add_own(service));
         }
     }
     let followers = new.services.iter().filter(|service| topology::is_asked_for(service));
-    followers.for_each(|service| keys.add(service.name.clone()));
+    followers.for_each(|service| keys.add_own(service.name.clone()));
 }
 
 /// The name of a node that gives its pods another zone.

@@ -43,7 +43,7 @@ impl Controller for LeftoverController {
     ) {
         each_touched(&old.endpoint_slices, &new.endpoint_slices, |slice| {
             if is_left(slice) {
-                keys.add(slice.name.clone());
+                keys.add_own(slice.name.clone());
             }
         });
     }

@@ -29,7 +29,7 @@ pub(super) fn affected(
     let old = if everything { &nothing } else { old };
     each_touched(&old.services, &new.services, |service| {
         if &*service.name.namespace != KUBE_SYSTEM {
-            keys.add(service.name.clone());
+            keys.add_own(service.name.clone());
         }
     });
     for change in diff(&old.external_workloads, &new.external_workloads) {
@@ -40,7 +40,7 @@ pub(super) fn affected(
         if let Some(managed) =
             managed.filter(|managed| &*managed.manager == MANAGED_BY_EXTERNAL_WORKLOADS)
         {
-            keys.add(managed.service);
+            keys.add_own(managed.service);
         }
     });
     each_touched(&old.endpoint_slices, &new.endpoint_slices, |slice| {
@@ -49,7 +49,7 @@ pub(super) fn affected(
             Some(MANAGED_BY_EXTERNAL_WORKLOADS | MANAGED_BY_LINKERD)
         );
         if let Some(service) = slice.backs(&slice.name.namespace).filter(|_| ours) {
-            keys.add(service);
+            keys.add_own(service);
         }
     });
 }
@@ -74,7 +74,7 @@ fn each_member(
         for service in selection::services(&snapshot.services, namespace, &workload.labels) {
             let stays = selects(old, &service.selector) && selects(new, &service.selector);
             if !(stays && stays_same) {
-                keys.add(service.name.clone());
+                keys.add_own(service.name.clone());
             }
         }
     }

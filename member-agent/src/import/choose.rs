@@ -24,9 +24,11 @@ pub(super) fn holder<'a>(state: &ServiceState<'a>) -> Option<&'a Mcs> {
     state.live_multi_cluster_services().find(|mcs| mcs.uid == owner)
 }
 
-/// Name of the derived Service: the one it has, else the candidate that the label names, if it is
-/// free, else the first free candidate (docs/design/rules.md#names).
+/// Name of the derived Service: the one it has, else that of one which was made for an earlier MultiClusterService of this name and
+/// is on its way out, else the candidate that the label names, if it is free, else the first free candidate
+/// (docs/design/rules.md#names).
 ///
+/// The name of a predecessor is waited for: clients know the Service by it, and one with a load balancer takes a minute to go.
 /// The label is followed to no Service but one that is proven to be the MultiClusterService's own;
 /// other Services that it names are left untouched. A name that another MultiClusterService [claims](is_claimed) is not free,
 /// so that it does not depend on the order of writes who gets it.
@@ -37,9 +39,15 @@ pub(super) fn derived_name(state: &ServiceState<'_>, mcs: &Mcs) -> Option<Object
     if let Some(kept) = labelled.or_else(|| ours.first()) {
         return Some(kept.name.clone());
     }
+    let predecessors = state.predecessors_of(mcs);
+    let candidates =
+        || names::derived_service_candidates(&mcs.name).map(|name| state.in_system(&name));
+    let is_taken_over = |name: &ObjectName| predecessors.iter().any(|it| it.name == *name);
+    if let Some(name) = candidates().find(is_taken_over) {
+        return Some(name);
+    }
     let free = || {
-        names::derived_service_candidates(&mcs.name)
-            .map(|name| state.in_system(&name))
+        candidates()
             .filter(|name| state.snapshot.services.get(name).is_none())
             .filter(|name| !is_claimed(state, mcs, &name.name))
     };

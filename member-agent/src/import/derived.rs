@@ -41,21 +41,23 @@ pub(super) fn sync(
     };
     status::estranged(state, holder, plan);
     let current = state.snapshot.services.get(name);
+    // One of an earlier MultiClusterService is deleted by the plan of its import.
+    let own = current.filter(|current| !state.is_orphan(current));
     for surplus in state.derived_of(holder) {
         if surplus.name != *name && !surplus.meta.is_terminating() {
-            plan.push(LOCAL.delete(surplus).urgent());
+            plan.push(LOCAL.delete(surplus).urgent().on_account_of(&holder.name.namespace));
         }
     }
     if let Some(excess) = &import.excess {
         if reports {
-            status::excessive(state, holder, current, excess, plan);
+            status::excessive(state, holder, own, excess, plan);
         }
         return; // What was imported before stays.
     }
     plan.events.extend(service_type::not_a_type(holder));
     let Some(granted) = &import.granted else {
-        let current = current.filter(|_| !kept);
-        return lost(state, holder, current, reports, plan);
+        let own = own.filter(|_| !kept);
+        return lost(state, holder, own, reports, plan);
     };
     let written = match current {
         None => {
@@ -70,7 +72,7 @@ pub(super) fn sync(
             Some(plan.push(step))
         }
         // It blocks its successor.
-        Some(current) if current.meta.is_terminating() => {
+        Some(current) if current.meta.is_terminating() || own.is_none() => {
             if reports {
                 status::blocked(state, holder, current, plan);
             }
@@ -103,7 +105,7 @@ fn lost(
         return;
     }
     if let Some(live) = live {
-        plan.push(LOCAL.delete(live).urgent());
+        plan.push(LOCAL.delete(live).urgent().on_account_of(&holder.name.namespace));
         plan.events
             .push(status::unimported(holder, format!("deleting derived service {}", live.name)));
     }
@@ -129,7 +131,8 @@ fn create(
         },
         "spec": spec,
     });
-    LOCAL.create::<Service>(name.clone(), body)
+    // All derived Services are in one namespace, and each is some user's.
+    LOCAL.create::<Service>(name.clone(), body).on_account_of(&holder.name.namespace)
 }
 
 /// Patches the fields that this agent owns: controllers of the cluster and users write others.
@@ -153,7 +156,8 @@ fn update(
     if !current.selector.is_empty() {
         operations.push(remove(&["spec", "selector"]));
     }
-    (!operations.is_empty()).then(|| LOCAL.patch(current, operations))
+    let account = &holder.name.namespace;
+    (!operations.is_empty()).then(|| LOCAL.patch(current, operations).on_account_of(account))
 }
 
 /// Whether the Service has a port that is not granted as it stands.

@@ -38,6 +38,19 @@ impl fmt::Display for Key {
     }
 }
 
+impl Key {
+    fn namespace(&self) -> &Account {
+        let (Self::Service(name) | Self::Mcs(name) | Self::InvalidReference(_, name)) = self;
+        &name.namespace
+    }
+}
+
+/// Plans what a user has changed, on the account of the namespace: what thousands of imports of another user need comes in turn.
+fn add(keys: &mut Affected<Key>, key: Key) {
+    let namespace = Account::clone(key.namespace());
+    keys.add_for(&namespace, key);
+}
+
 /// The key of a MultiClusterService as it is now.
 pub(super) fn of_mcs(mcs: &Object<MultiClusterService>) -> Key {
     mcs.imports(&mcs.name.namespace).map_or_else(|| Key::Mcs(mcs.name.clone()), Key::Service)
@@ -58,33 +71,33 @@ pub(super) fn affected(
     keys: &mut Affected<Key>,
 ) {
     each_touched(&old.multi_cluster_services, &new.multi_cluster_services, |mcs| {
-        keys.add(of_mcs(mcs));
+        add(keys, of_mcs(mcs));
         // One whose spec names another Service now keeps its derived Service: the former import is affected, too.
         new.service_imports.by(&mcs.uid).for_each(|import| {
-            keys.add(Key::Service(import.name.clone()));
+            add(keys, Key::Service(import.name.clone()));
         });
     });
     each_touched(&old.namespaces, &new.namespaces, |namespace| {
         let name = &namespace.name.name;
         let all_mcs = &new.multi_cluster_services;
         if **name == *identity.system_namespace {
-            all_mcs.iter().for_each(|mcs| keys.add(of_mcs(mcs)));
+            all_mcs.iter().for_each(|mcs| add(keys, of_mcs(mcs)));
         }
-        all_mcs.in_namespace(name).for_each(|mcs| keys.add(of_mcs(mcs)));
+        all_mcs.in_namespace(name).for_each(|mcs| add(keys, of_mcs(mcs)));
     });
     each_touched(&old.service_imports, &new.service_imports, |import| {
-        keys.add(Key::Service(import.name.clone()));
+        add(keys, Key::Service(import.name.clone()));
         // The finalizer of a MultiClusterService is removed only when none of its imports remains.
         if let Some(owner) = import.meta.controller_owner() {
             let owner = ObjectName::new(import.name.namespace.clone(), owner.name.as_str());
             new.multi_cluster_services
                 .get(&owner)
                 .into_iter()
-                .for_each(|mcs| keys.add(of_mcs(mcs)));
+                .for_each(|mcs| add(keys, of_mcs(mcs)));
         }
     });
     each_touched(&old.services, &new.services, |service| {
-        of_derived(identity, service, new).for_each(|key| keys.add(key));
+        of_derived(identity, service, new).for_each(|key| add(keys, key));
         if is_freed(identity, service, new) {
             each_named(&service.name.name, new, keys);
         }
@@ -92,14 +105,14 @@ pub(super) fn affected(
     let mut reserved = Reserved::changed(old, new);
     each_touched(&old.endpoint_slices, &new.endpoint_slices, |slice| {
         if let Some(service) = of_imported(identity, slice, new) {
-            keys.add(Key::Service(service));
+            add(keys, Key::Service(service));
         }
         if reserved::is_of_api_server(slice) {
             reserved.addresses.extend(reserved::addresses(slice));
         }
     });
     each_touched(&old.internal_imports, &new.internal_imports, |request| {
-        keys.add(of_request(request));
+        add(keys, of_request(request));
     });
     each_touched(&old.slice_imports, &new.slice_imports, |copy| {
         keys.add_for(&Account::from(copy.origin()), of_copy(copy));
@@ -178,7 +191,7 @@ fn each_named(name: &str, snapshot: &MemberSnapshot, keys: &mut Affected<Key>) {
     let could = |mcs: &&Object<MultiClusterService>| {
         names::derived_service_candidates(&mcs.name).any(|candidate| candidate == name)
     };
-    snapshot.multi_cluster_services.iter().filter(could).for_each(|mcs| keys.add(of_mcs(mcs)));
+    snapshot.multi_cluster_services.iter().filter(could).for_each(|mcs| add(keys, of_mcs(mcs)));
 }
 
 /// The Service that a slice was imported for, from its annotation; for a slice of a Go agent, from the
@@ -200,10 +213,10 @@ fn of_imported(
 /// Adds the imports that a change of policies, drains, verdicts or zones concerns.
 pub(super) fn directed(concerned: &Concerned, new: &MemberSnapshot, keys: &mut Affected<Key>) {
     match concerned {
-        Concerned::All => new.multi_cluster_services.iter().for_each(|mcs| keys.add(of_mcs(mcs))),
+        Concerned::All => new.multi_cluster_services.iter().for_each(|mcs| add(keys, of_mcs(mcs))),
         Concerned::Some { services, clusters } => {
             for service in services {
-                keys.add(Key::Service(service.clone()));
+                add(keys, Key::Service(service.clone()));
             }
             if clusters.is_empty() {
                 return;
@@ -219,7 +232,7 @@ pub(super) fn directed(concerned: &Concerned, new: &MemberSnapshot, keys: &mut A
             // The hub's definitions may lack where own endpoints run.
             for service in services_running_in(clusters, new) {
                 if new.multi_cluster_services.by(&service).next().is_some() {
-                    keys.add(Key::Service(service));
+                    add(keys, Key::Service(service));
                 }
             }
         }
@@ -237,7 +250,7 @@ pub(super) fn of_slices(
         let slice = new.endpoint_slices.get(&slice.name);
         let service = slice.and_then(|slice| of_imported(identity, slice, new));
         if let Some(service) = service {
-            keys.add(Key::Service(service));
+            add(keys, Key::Service(service));
         }
     });
     each_touched(&old.endpoint_slices, &new.endpoint_slices, |slice| {
@@ -246,7 +259,7 @@ pub(super) fn of_slices(
             |service: &ObjectName| new.multi_cluster_services.by(service).next().is_some();
         let exported = backed.filter(is_imported);
         if let Some(service) = exported {
-            keys.add(Key::Service(service));
+            add(keys, Key::Service(service));
         }
     });
 }

@@ -151,12 +151,21 @@ impl<'a> ServiceState<'a> {
             .collect()
     }
 
+    /// Services whose labels name the MultiClusterService, which were made for an earlier one of its name and are deleted.
+    pub(super) fn predecessors_of(&self, mcs: &Mcs) -> Vec<&'a Object<Service>> {
+        let index = ServiceIndex::DerivedFor(mcs.name.clone());
+        let services = self.snapshot.services.by(&index);
+        services
+            .filter(|service| self.is_in_system(&service.name) && self.is_orphan(service))
+            .collect()
+    }
+
     /// Whether the mark proves that the MultiClusterService that the Service was made for no longer exists.
     ///
     /// If a MultiClusterService of the name in the labels exists with another uid, the Service belongs to an earlier
     /// one only if it is the older of the two. Otherwise it was created while the present one existed, and its mark
     /// was altered since: its owner is unknown, so it is kept for as long as that MultiClusterService exists.
-    fn is_orphan(&self, service: &Object<Service>) -> bool {
+    pub(super) fn is_orphan(&self, service: &Object<Service>) -> bool {
         let Some(mark) = mark(service) else { return false };
         let named = service.derived_for();
         let named = named.and_then(|name| self.snapshot.multi_cluster_services.get(&name));

@@ -206,10 +206,37 @@ fn a_derived_service_of_an_earlier_mcs_is_replaced() {
     world.grant(granted());
     world.settle();
     let services = world.own.names(kinds::SERVICE);
-    assert_eq!(services.len(), 1, "{services:?}");
+    assert_eq!(services, [derived()], "clients know it by this name");
     assert_eq!(labelled(&world), &json!(services[0].name));
     let uid = &world.mcs(&shop()).unwrap()["metadata"]["uid"];
     let service = world.own.get(kinds::SERVICE, &services[0]).unwrap();
+    let marks = &service["metadata"]["annotations"];
+    assert_eq!(&marks[annotations::MULTI_CLUSTER_SERVICE_UID], uid);
+}
+
+/// One with a load balancer takes a while to go: a MultiClusterService that is made again meanwhile waits for its name.
+#[test]
+fn the_name_of_a_derived_service_that_is_going_is_waited_for() {
+    let mut world = World::importing();
+    world.edit(kinds::SERVICE, &derived(), |service| {
+        service["metadata"]["finalizers"] = json!(["service.kubernetes.io/load-balancer-cleanup"]);
+    });
+    world.own.delete(kinds::MULTI_CLUSTER_SERVICE, &shop()).unwrap();
+    world.rest();
+    world.let_go();
+    world.rest();
+    assert!(world.mcs(&shop()).is_none(), "it has what it waits for: the deletion was asked for");
+    world.own.advance(1);
+    world.create_mcs(&shop(), "shop");
+    world.rest();
+    world.grant(granted());
+    world.rest();
+    assert_eq!(labelled(&world), &json!(derived().name));
+    assert_eq!(world.own.names(kinds::SERVICE), [derived()]);
+    world.edit(kinds::SERVICE, &derived(), |service| service["metadata"]["finalizers"] = json!([]));
+    world.settle();
+    let uid = &world.mcs(&shop()).unwrap()["metadata"]["uid"];
+    let service = world.derived().unwrap();
     let marks = &service["metadata"]["annotations"];
     assert_eq!(&marks[annotations::MULTI_CLUSTER_SERVICE_UID], uid);
 }

@@ -1,9 +1,12 @@
 //! The life of a MultiClusterService: made, granted, re-pointed, deleted.
 
 use fleet_api::{ObjectName, events, finalizers, kinds, labels};
+use fleet_plan::{Account, Affected, AffectedKey, Controller as _};
 use serde_json::{Value, json};
 
 use super::{World, derived, granted, request, shop};
+use crate::import::{ImportController, Key};
+use crate::snapshot::MemberSnapshot;
 
 /// MCS-1: a new MultiClusterService gets finalizer, label and a ServiceImport of its own, reports
 /// Unknown, and has no derived Service. It holds without an answer of the hub. Here the
@@ -154,4 +157,21 @@ fn an_mcs_that_names_nothing() {
         fleet_model_server::execute(&steps, &mut [&mut world.own, &mut world.hub]);
     }
     assert!(world.mcs(&shop()).is_none());
+}
+
+/// What the imports of one user need is on the account of the user's namespace, wherever the objects are: thousands of another user's
+/// come in turn.
+#[test]
+fn imports_are_on_the_accounts_of_their_namespaces() {
+    let mut world = World::waiting();
+    world.grant(granted());
+    let created = world.plan().steps.into_iter().find(|step| step.kind == kinds::SERVICE).unwrap();
+    assert_eq!((&created.name, &*created.account), (&derived(), "team"));
+    world.settle();
+    let (mut accounts, snapshot) = (Vec::new(), world.snapshot());
+    let mut note = |affected: AffectedKey<Key>| accounts.push((affected.key, affected.account));
+    let controller = ImportController::new(world.settings.clone());
+    controller.affected_keys(&MemberSnapshot::default(), &snapshot, &mut Affected::to(&mut note));
+    let of_shop = (Key::Service(shop()), Account::from("team"));
+    assert!(!accounts.is_empty() && accounts.iter().all(|one| *one == of_shop), "{accounts:?}");
 }
