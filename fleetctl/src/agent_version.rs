@@ -9,6 +9,8 @@ use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::ListParams;
 use kube::{Api, Client};
 
+use crate::deployments::MEMBER_AGENT;
+
 /// Label of the chart's Deployments with the release.
 const VERSION: &str = "app.kubernetes.io/version";
 /// More Deployments of that name are not an installation of the chart.
@@ -28,7 +30,7 @@ pub(crate) async fn read<'a>(
 
 async fn of_member(own: &Client) -> Option<String> {
     let deployments: Api<Deployment> = Api::all(own.clone());
-    let of_chart = ListParams::default().labels(crate::credential::PROGRAM).limit(FEW);
+    let of_chart = ListParams::default().labels(MEMBER_AGENT).limit(FEW);
     let found = deployments.list(&of_chart).await.ok()?.items.into_iter().next()?;
     found.metadata.labels?.remove(VERSION)
 }

@@ -131,8 +131,9 @@ pub enum Command {
     ///
     /// It reads the members named by --member, and the hub if it answers: the namespaces in which something crosses, member policies,
     /// what was decided about traffic, and, as comments, the drains that importers apply, each with the members that apply it. It changes
-    /// nothing. Run it on a timer to have a backup of all that members cannot bring back by themselves. Exits 1 if something was not
-    /// read or has no valid name, which the script names.
+    /// nothing. Run it on a timer to have a backup of all that members cannot bring back by themselves, and keep the last one that was
+    /// whole: `fleetctl rebuild-hub > new.sh && mv new.sh hub.sh`. Exits 1 if something was not read or has no valid name, which the
+    /// script names.
     RebuildHub(RebuildHubArgs),
     /// Draw the fleet: exporters, Services and importers, with what stops each
     ///

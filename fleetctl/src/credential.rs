@@ -30,8 +30,7 @@ use judge::Evidence;
 pub(crate) use place::Place;
 pub(crate) use rejoin::{join, join_with_secret};
 
-/// Label of the Deployments of the chart, and its value.
-pub(crate) const PROGRAM: &str = "app.kubernetes.io/name=member-agent";
+use crate::deployments::MEMBER_AGENT;
 
 /// The credentials of the members whose clusters can be read. Each member has this time to answer.
 pub(crate) async fn read<'a>(
@@ -66,7 +65,7 @@ pub(crate) async fn of_member(
 /// If the Deployments cannot be listed.
 pub(crate) async fn place_of(own: &Client) -> Result<Place> {
     let deployments: Api<Deployment> = Api::all(own.clone());
-    let found = deployments.list(&ListParams::default().labels(PROGRAM)).await;
+    let found = deployments.list(&ListParams::default().labels(MEMBER_AGENT)).await;
     let found = found.map_err(|error| anyhow!("list Deployments: {}", one_line(&error)))?;
     Ok(Place::of(found.items.first()))
 }

@@ -18,14 +18,13 @@ use serde_json::json;
 
 use crate::access::Access;
 use crate::args::{Cli, LeaveArgs};
+use crate::deployments::{MEMBER_AGENT, RELEASE};
 use crate::objects::{api, delete, find};
 use crate::output::{NO, report};
 use crate::shell::quoted;
 
 /// The Lease that member agents hold.
 pub(crate) const LEASE: &str = "member-agent.networking.fleet.azure.com";
-/// Label of the Deployments of the chart, and its value.
-const PROGRAM: (&str, &str) = ("app.kubernetes.io/name", "member-agent");
 /// Deployments.
 const DEPLOYMENT: ResourceKind = ResourceKind {
     group: "apps",
@@ -48,11 +47,15 @@ pub(crate) async fn run(cli: &Cli, args: &LeaveArgs) -> Result<ExitCode> {
     let access = Access { hub_context: Some(context.clone()), ..cli.access.clone() };
     let own = access.contexts()?.connect(context).await?.write;
     let namespace = args.system_namespace.as_str();
-    if let Some(running) = running(&own, namespace).await? {
+    if let Some(Running { what, release }) = running(&own, namespace).await? {
+        let how = release.map_or_else(String::new, |(namespace, name)| {
+            let [context, namespace, name] = [context, &namespace, &name].map(|it| quoted(it));
+            format!(
+                ", for example with helm uninstall {name} --kube-context {context} -n {namespace}"
+            )
+        });
         bail!(
-            "a member agent runs in the cluster of context {context} ({running}): stop it first, for example with helm \
-             uninstall member-agent --kube-context {} -n {namespace}",
-            quoted(context)
+            "a member agent runs in the cluster of context {context} ({what}): stop it first{how}"
         );
     }
     let work = work(&own, namespace).await?;
@@ -79,22 +82,35 @@ pub(crate) async fn run(cli: &Cli, args: &LeaveArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// An agent that runs.
+struct Running {
+    /// What shows it.
+    what: String,
+    /// Namespace and name of the release of Helm that it is of, if that is known.
+    release: Option<(String, String)>,
+}
+
 /// Which agent runs, if any.
-async fn running(own: &Client, namespace: &str) -> Result<Option<String>> {
+async fn running(own: &Client, namespace: &str) -> Result<Option<Running>> {
+    let of_chart = list(own, DEPLOYMENT, None, &ListParams::default().labels(MEMBER_AGENT)).await?;
+    let with_pods = |one: &&DynamicObject| one.data["spec"]["replicas"].as_i64().unwrap_or(1) > 0;
+    let deployment = of_chart.iter().find(with_pods);
+    let release =
+        deployment.and_then(|one| Some((one.namespace()?, one.labels().get(RELEASE)?.clone())));
     if let Some(lease) = find(own, kinds::LEASE, Some(namespace), LEASE).await? {
         let lease: Lease = serde_json::from_value(serde_json::to_value(lease)?)?;
         let spec = lease.spec.unwrap_or_default();
         if let Some(holder) = holder(&spec, Clock::system().now()) {
-            return Ok(Some(format!("{holder} holds the Lease {namespace}/{LEASE}")));
+            let what = format!("{holder} holds the Lease {namespace}/{LEASE}");
+            return Ok(Some(Running { what, release }));
         }
     }
-    let (label, program) = PROGRAM;
-    let labelled = ListParams::default().labels(&format!("{label}={program}"));
-    let found = list(own, DEPLOYMENT, None, &labelled).await?;
-    let with_pods = |one: &&DynamicObject| one.data["spec"]["replicas"].as_i64().unwrap_or(1) > 0;
-    Ok(found.iter().find(with_pods).map(|one| {
+    Ok(deployment.map(|one| {
         let namespace = one.namespace().unwrap_or_default();
-        format!("the Deployment {namespace}/{} has replicas", one.name_any())
+        Running {
+            what: format!("the Deployment {namespace}/{} has replicas", one.name_any()),
+            release,
+        }
     }))
 }
 

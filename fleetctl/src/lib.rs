@@ -20,6 +20,7 @@ mod controllers;
 pub mod credential;
 mod credentials;
 mod denied;
+mod deployments;
 mod diff;
 pub mod doctor;
 pub mod explain;

@@ -17,7 +17,7 @@ use fleet_testbed::{Options, Testbed};
 use serde_json::{Value, json};
 
 use super::{doctor_base, doctor_claim, doctor_definitions, doctor_servers};
-use crate::tool::{DEPLOYMENT, Said, Tool, deployment};
+use crate::tool::{DEPLOYMENT, Said, Tool, deployment, of_kubefleet};
 use crate::{DEADLINE, TEAM, WEB};
 
 /// The member that is looked at.
@@ -177,7 +177,7 @@ async fn a_corefile_is_changed_once_coredns_can_read_it(tool: &Tool, east: &Clus
             "lacks the option multicluster clusterset.local",
             "--member member-1 --print-corefile",
             "kube-system/coredns, may not list or watch serviceimports",
-            "no Deployment with the label app.kubernetes.io/name=member-agent",
+            "no Deployment with the labels app.kubernetes.io/name=member-agent,app.kubernetes.io/part-of=",
         ],
     )
     .await?;
@@ -220,6 +220,7 @@ async fn mode(east: &Cluster, mode: &str) -> Result<()> {
     let token = json!({ "serviceAccountToken": { "path": "token" } });
     let volume = json!({ "name": "hub", "projected": { "sources": [token] } });
     shown["spec"]["template"]["spec"]["volumes"] = json!([volume]);
+    apply(&east.client(), of_kubefleet()).await?;
     apply(&east.client(), shown).await
 }
 

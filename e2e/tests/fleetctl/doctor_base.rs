@@ -41,8 +41,11 @@ const AGENT: &str = "agent-under-examination";
 /// Shows a Deployment of the hub agent, and gives the accounts of both agents all rights.
 pub(crate) async fn agents_have_their_rights(testbed: &Testbed) -> Result<()> {
     let mut hub = deployment();
-    let labels =
-        json!({ "app.kubernetes.io/name": "hub-agent", "app.kubernetes.io/instance": "my-hub" });
+    let labels = json!({
+        "app.kubernetes.io/name": "hub-agent",
+        "app.kubernetes.io/instance": "my-hub",
+        "app.kubernetes.io/part-of": "fleet-networking",
+    });
     hub["metadata"]["labels"] = labels.clone();
     hub["spec"]["selector"]["matchLabels"] = labels.clone();
     hub["spec"]["template"]["metadata"]["labels"] = labels;

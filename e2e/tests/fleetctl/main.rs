@@ -502,10 +502,14 @@ async fn a_member_is_cleaned_up_without_its_hub(
     said.tells(&["a member agent runs", "a-pod holds the Lease"])?;
     leases.delete(tool::LEASE, &DeleteParams::default()).await?;
     let deployments = api(west.client(), tool::DEPLOYMENT, Some(SYSTEM_NAMESPACE));
-    let deployment = serde_json::from_value(tool::deployment())?;
-    deployments.create(&PostParams::default(), &deployment).await?;
+    for deployment in [tool::of_kubefleet(), tool::deployment()] {
+        deployments.create(&PostParams::default(), &serde_json::from_value(deployment)?).await?;
+    }
     let said = tool.run(&leave(&["--force"])).await?.exits(2)?;
-    said.tells(&["the Deployment fleet-system/agent has replicas"])?;
+    said.tells(&[
+        "the Deployment fleet-system/agent has replicas",
+        "helm uninstall my-agent --kube-context west -n fleet-system",
+    ])?;
     deployments.delete("agent", &DeleteParams::default()).await?;
 
     let wanted = [

@@ -40,12 +40,28 @@ pub(crate) fn lease(holder: &str, now: Timestamp) -> Value {
     })
 }
 
-/// The Deployment of a chart under another name.
+/// The Deployment of a chart, of a release with another name.
 pub(crate) fn deployment() -> Value {
-    let labels = json!({ "app.kubernetes.io/name": "member-agent" });
+    let labels = json!({
+        "app.kubernetes.io/name": "member-agent",
+        "app.kubernetes.io/instance": "my-agent",
+        "app.kubernetes.io/part-of": "fleet-networking",
+    });
+    labelled("agent", &labels)
+}
+
+/// The one of `KubeFleet`'s chart for members, which has the name and most labels of ours, and comes first in lists.
+pub(crate) fn of_kubefleet() -> Value {
+    let labels = json!({
+        "app.kubernetes.io/name": "member-agent", "app.kubernetes.io/instance": "a-member-agent",
+    });
+    labelled("a-member-agent", &labels)
+}
+
+fn labelled(name: &str, labels: &Value) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "Deployment",
-        "metadata": { "name": "agent", "namespace": SYSTEM_NAMESPACE, "labels": labels },
+        "metadata": { "name": name, "namespace": SYSTEM_NAMESPACE, "labels": labels },
         "spec": { "replicas": 1, "selector": { "matchLabels": labels }, "template": {
             "metadata": { "labels": labels },
             "spec": { "containers": [{ "name": "agent", "image": "agent" }] } } },

@@ -25,12 +25,11 @@ use super::project;
 use super::reader::{Reader, SYSTEM};
 use super::seen::{Cluster, Dns, Hub, Member, Seen, Served};
 use crate::access::{Access, Contexts};
+use crate::deployments::MEMBER_AGENT;
 use crate::offload::OffloadStatus;
 
 /// How many members are read at once.
 const AT_ONCE: usize = 16;
-/// Label of the Deployments of the chart of the member agent.
-const AGENT: &str = "app.kubernetes.io/name=member-agent";
 /// Label of the DNS server of a cluster.
 const DNS: &str = "k8s-app=kube-dns";
 /// Name of the `DaemonSet` of `NodeLocal DNSCache`, and of its ConfigMap.
@@ -173,7 +172,7 @@ async fn cluster(reader: &Reader, context: &str, hub: HubOf<'_>, name: &str) -> 
     let object = |kind, name| reader.get(kind, Some(SYSTEM), name);
     let (uid, deployments, served, groups, definitions, dns) = join!(
         uid(reader),
-        reader.list(DEPLOYMENT, None, AGENT),
+        reader.list(DEPLOYMENT, None, MEMBER_AGENT),
         served(reader),
         reader.groups(),
         definitions(reader),

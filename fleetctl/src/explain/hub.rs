@@ -142,7 +142,8 @@ fn not_counted(picture: &Picture, service: &ObjectName) -> Vec<Hop> {
 /// Advice to an administrator of the hub whose policy does not list a Service.
 pub(super) fn list_it(picture: &Picture, member: &str) -> String {
     format!(
-        "if {member} may share it, add it to that list: {} -n {} edit configmap {}",
+        "if {member} may share it, add it to that list, in the value policies.members of the hub's chart if that has the policy, else \
+         by {} -n {} edit configmap {}",
         picture.kubectl(HUB),
         quoted(&names::member_namespace(member)),
         MemberPolicy::NAME

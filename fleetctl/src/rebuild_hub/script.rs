@@ -31,6 +31,11 @@ const NAMESPACES: &str = "
 /// What the script ends with where there is no hub agent.
 const MISSING: &str = "Install the hub agent, as above, and run this again.";
 
+/// What stands in place of policies that were not read.
+const NO_POLICIES: &str = "# Not all was read, so that policies of members may be missing here. A member that joins without one may export and import
+# everything: apply those of an earlier copy of this script before you go on.
+";
+
 /// How the members begin.
 const MEMBERS: &str = "
 # 5. Members, each by the context that it has here: check that these are its hub and its cluster. With KubeFleet, join them there instead.
@@ -116,6 +121,9 @@ fn hub_agent(context: &str, text: &mut String) {
 fn decided(found: &Found, text: &mut String) {
     let hub = kubectl(&found.hub);
     text.push_str("\n# 4. Policies of members, and what was decided about traffic.\n");
+    if !found.unread.is_empty() {
+        text.push_str(NO_POLICIES);
+    }
     for (name, member) in &found.members {
         if let Some(policy) = &member.policy {
             namespaces::of_member(&hub, name, member.maker, text);
@@ -211,6 +219,7 @@ mod tests {
             "# east: drained in west (30 %); the command drains 100 %\n",
             "#   fleetctl drain east --service shop/web --hub-context 'my hub' --force\n",
             "# Not read: the hub\\u{1b}[31m\n",
+            "# Not all was read, so that policies of members may be missing here.",
         ] {
             assert!(script.contains(expected), "{expected} is not in {script}");
         }

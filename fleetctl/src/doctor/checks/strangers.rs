@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use fleet_api::multicluster::standard::CLUSTERSET_ID;
 use fleet_model::multicluster::mode::Mode;
 
+use crate::deployments::MEMBER_AGENT;
 use crate::doctor::finding::{Finding, Outcome, Unread, known};
 use crate::doctor::list::list;
 use crate::doctor::seen::Import;
@@ -68,7 +69,8 @@ pub(super) fn implementations(member: &Subject<'_>) -> Outcome {
 /// Whether the flags of the agent are known, and ask for the standard API.
 pub(super) fn mode(member: &Subject<'_>) -> Outcome {
     let Some(agent) = known(&member.own.agent)? else {
-        let reason = "no Deployment with the label app.kubernetes.io/name=member-agent shows the flags of the agent";
+        let reason =
+            format!("no Deployment with the labels {MEMBER_AGENT} shows the flags of the agent");
         let advice = "the other checks assume --multicluster=on";
         return Err(Unread::new(reason, advice));
     };

@@ -14,6 +14,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use serde_json::Value;
 
 use super::kinds::{DAEMON_SET, DEFINITION, DEPLOYMENT};
+use crate::deployments::HUB_AGENT;
 use crate::doctor::account::Account;
 use crate::doctor::finding::{Read, Unread, known};
 use crate::doctor::project::{self, base as from};
@@ -24,8 +25,6 @@ use crate::doctor::seen::{Agent, Base, Install, Kind, Policy, Proxy, Token};
 
 /// Label of what the charts make.
 const OURS: &str = "app.kubernetes.io/part-of=fleet-networking";
-/// Label of the Deployments of the chart of the hub agent.
-const HUB_AGENT: &str = "app.kubernetes.io/name=hub-agent";
 const KUBE_PROXY: &str = "kube-proxy";
 const POLICY: ResourceKind = ResourceKind {
     group: "admissionregistration.k8s.io",

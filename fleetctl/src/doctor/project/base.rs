@@ -7,6 +7,7 @@ use fleet_runtime::credential::SecretKey;
 use serde_json::Value;
 
 use crate::credential::CredentialStatus;
+use crate::deployments::RELEASE;
 use crate::doctor::fields::{containers, name_of, object_name, plain_setting, text, texts};
 use crate::doctor::seen::{Install, Policy, Proxy, Token};
 use crate::yaml;
@@ -14,7 +15,6 @@ use crate::yaml;
 /// The container that charts run the agent in.
 const CONTAINER: &str = "agent";
 /// Labels that charts set.
-const INSTANCE: &str = "app.kubernetes.io/instance";
 const NAME: &str = "app.kubernetes.io/name";
 const VERSION: &str = "app.kubernetes.io/version";
 /// The flags of the namespaces that an agent writes into, and their variables.
@@ -30,7 +30,7 @@ pub(in crate::doctor) fn install(deployments: &[Value]) -> Option<Install> {
     let runs = |deployment: &&Value| deployment["spec"]["replicas"].as_i64() != Some(0);
     let deployment = deployments.iter().find(runs).or_else(|| deployments.first())?;
     let spec = &deployment["spec"]["template"]["spec"];
-    let release = label(deployment, INSTANCE);
+    let release = label(deployment, RELEASE);
     let agent = containers(deployment).find(|it| it["name"] == CONTAINER);
     let namespace =
         |names| plain_setting(deployment, names).unwrap_or_else(|| SYSTEM_NAMESPACE.to_owned());
@@ -152,7 +152,7 @@ mod tests {
     fn an_install_is_read_from_labels() {
         let deployment = json!({
             "metadata": {
-                "namespace": "net", "name": "a", "labels": { INSTANCE: "mine", VERSION: "0.2.0" },
+                "namespace": "net", "name": "a", "labels": { RELEASE: "mine", VERSION: "0.2.0" },
             },
             "spec": { "template": { "spec": {
                 "serviceAccountName": "agent",
