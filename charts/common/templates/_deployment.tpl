@@ -27,6 +27,9 @@ spec:
       {{- end }}
     spec:
       serviceAccountName: {{ include "common.serviceAccountName" . }}
+      # Derived Services are in this namespace: variables for thousands of them are more than a program can be started with, and a name
+      # that a user has chosen could replace the API server's.
+      enableServiceLinks: false
       {{- with .Values.imagePullSecrets }}
       imagePullSecrets: {{- toYaml . | nindent 8 }}
       {{- end }}

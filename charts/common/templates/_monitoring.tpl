@@ -7,7 +7,8 @@
 apiVersion: v1
 kind: Service
 metadata:
-  name: {{ include "common.fullname" . }}-metrics
+  # A Service's name has 63 characters at most.
+  name: {{ include "common.fullname" . | trunc 55 | trimSuffix "-" }}-metrics
   namespace: {{ .Release.Namespace }}
   labels: {{- include "common.labels" . | nindent 4 }}
 spec:

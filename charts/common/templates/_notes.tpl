@@ -12,11 +12,8 @@ The image {{ include "common.image" . }} exists only on nodes that it was loaded
 {{/* NOTES: definitions that others have installed. */}}
 {{- define "common.notes.foreignCrds" -}}
 {{- $foreign := "" -}}
-{{- if .Values.crds.install }}{{ $foreign = include "common.foreignCrds" (dict "root" . "folder" "files/crds") }}{{ end -}}
-{{- range $value := list "multicluster" "about" "offload" "traffic" -}}
-{{- if get $.Values.crds $value }}
-{{- $foreign = printf "%s%s" $foreign (include "common.foreignCrds" (dict "root" $ "folder" (printf "files/%s-crds" $value))) }}
-{{- end -}}
+{{- range .folders -}}
+{{- $foreign = printf "%s%s" $foreign (include "common.foreignCrds" (dict "root" $.root "folder" .)) -}}
 {{- end -}}
 {{- if $foreign }}
 These CustomResourceDefinitions were not changed, since others have installed them:

@@ -8,15 +8,24 @@ use kube::Api;
 use serde_json::json;
 
 use crate::fleet::Fleet;
+use crate::with;
 
 const IMPORTS: &str = "multiclusterservices.networking.fleet.azure.com";
+const WORKLOADS: &str = "externalworkloads.workload.linkerd.io";
+/// Of a kind that the chart installs on demand.
+const WORKLOAD_FILES: [&str; 1] = ["member-agent/files/external-workloads-crds"];
 
 /// West's admin has applied the files by hand before.
 pub(crate) async fn installed_by_others_are_left_alone(fleet: &Fleet) -> Result<()> {
-    crds::install(&fleet.west().client(), &crds::load(&crds::MEMBER)?).await?;
+    let by_hand = [crds::load(&crds::MEMBER)?, crds::load(&WORKLOAD_FILES)?].concat();
+    crds::install(&fleet.west().client(), &by_hand).await?;
     let release = fleet.release(fleet.west(), "member-agent");
-    let notes = release.install(&fleet.member_values(fleet.west())?, &[]).await?;
-    ensure!(notes.contains(&format!("{IMPORTS}: installed without Helm")), "{notes}");
+    let wanted = json!({ "crds": { "externalWorkloads": true } });
+    let values = with(fleet.member_values(fleet.west())?, &wanted);
+    let notes = release.install(&values, &[]).await?;
+    for theirs in [IMPORTS, WORKLOADS] {
+        ensure!(notes.contains(&format!("{theirs}: installed without Helm")), "{notes}");
+    }
     ensure!(owner(fleet.west(), IMPORTS).await?.is_none());
     release.uninstall().await?;
     ensure!(find(fleet.west(), IMPORTS).await.is_ok(), "they are not the release's to delete");

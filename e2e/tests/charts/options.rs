@@ -279,6 +279,49 @@ async fn an_agent_may_renew_its_token_in_one_secret() {
     }
 }
 
+/// Thousands of derived Services are beside the agent's Pods, with names that users choose: variables for each would be too many to start
+/// a program, and `kubernetes-service` has the name of one of the API server's.
+#[tokio::test]
+async fn pods_get_no_variables_of_services() {
+    for name in CHARTS {
+        assert_eq!(pod(&render(name, &json!({})).await)["enableServiceLinks"], false, "{name}");
+    }
+}
+
+/// Helm takes 53 characters, and Kubernetes 63 for a Service.
+#[tokio::test]
+async fn a_release_may_have_the_longest_name() {
+    let (helm, release) = (Helm::v4().await.unwrap(), "r".repeat(53));
+    for name in CHARTS {
+        let values = with(needed(name), &json!({ "serviceMonitor": { "enabled": true } }));
+        let place = ("fleet-system", release.as_str());
+        let objects = helm.template(&chart(name), place, &values).await.unwrap();
+        let service = of_kind(&objects, "Service")[0]["metadata"]["name"].as_str().unwrap();
+        assert!(service.len() <= 63 && service.ends_with("-metrics"), "{service}");
+    }
+}
+
+/// Each list of members is for others than the first one, but one list may be used for all of them.
+#[tokio::test]
+async fn a_member_in_several_lists_has_each_object_once() {
+    let members = json!([{ "name": "east" }]);
+    let values = json!({
+        "memberTokens": "bound", "members": members,
+        "multicluster": { "mode": "on", "members": members },
+        "virtualNodes": { "enabled": true, "members": members },
+        "traffic": { "enabled": true, "members": members },
+        "reachability": { "enabled": true, "members": members },
+        "memberLease": { "enabled": true, "members": members },
+    });
+    let objects = render("hub-agent", &values).await;
+    let place = |object: &Value| {
+        let meta = &object["metadata"];
+        [&object["kind"], &meta["namespace"], &meta["name"]].map(Value::to_string)
+    };
+    let places: BTreeSet<_> = objects.iter().map(place).collect();
+    assert_eq!(places.len(), objects.len());
+}
+
 #[tokio::test]
 async fn the_definitions_are_kept_and_can_be_left_out() {
     for (name, count) in [("hub-agent", 8), ("member-agent", 3)] {

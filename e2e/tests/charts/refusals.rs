@@ -41,6 +41,23 @@ async fn wrong_values_of_the_hub_chart() {
         ),
         (json!({ "multicluster": { "settle": "1d" } }), "'/multicluster/settle'"),
         (json!({ "multicluster": { "withdrawnFor": "" } }), "'/multicluster/withdrawnFor'"),
+        (json!({ "policies": { "reservedCidrs": ["10.1.0/16"] } }), "'/policies/reservedCidrs/0'"),
+        (
+            json!({ "policies": { "reservedCidrs": ["10.0.0.0/33"] } }),
+            "'/policies/reservedCidrs/0'",
+        ),
+        (
+            json!({ "policies": { "reservedCidrs": ["10.0.0.0/08"] } }),
+            "'/policies/reservedCidrs/0'",
+        ),
+        (
+            json!({ "policies": { "reservedCidrs": ["fd00::/8", "::1::/64"] } }),
+            "'/policies/reservedCidrs/1'",
+        ),
+        (
+            json!({ "policies": { "members": { "east": { "cidrs": ["300.0.0.0/8"] } } } }),
+            "'/policies/members/east/cidrs/0'",
+        ),
         (json!({ "members": [{ "name": "East" }] }), "'/members/0/name'"),
         (json!({ "members": [{ "nam": "east" }] }), "missing property 'name'"),
         (json!({ "memberTokens": "endless" }), "'/memberTokens'"),
