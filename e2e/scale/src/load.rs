@@ -44,6 +44,12 @@ pub(crate) struct Step {
     pub(crate) spent: Spent,
 }
 
+/// The highest load that was sustained.
+pub(crate) fn best(steps: &[Step]) -> Option<&Step> {
+    let sustained = steps.iter().filter(|step| step.sustained);
+    sustained.max_by(|one, other| one.rate.total_cmp(&other.rate))
+}
+
 /// Who is measured.
 #[derive(Clone, Copy)]
 pub(crate) struct Load<'a> {

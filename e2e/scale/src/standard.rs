@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::account::{Account, server_pids};
 use crate::growth::count;
-use crate::load::{Load, Step};
+use crate::load::{Load, Step, best};
 use crate::quota::Quota;
 use crate::simulated_members::{FrontEnd, SimulatedMembers, TestService};
 
@@ -27,6 +27,8 @@ const ENDPOINTS: usize = 10;
 const CHUNK: usize = 20;
 /// Changes per second at first, in a small fleet: each is eleven writes on the hub where there are copies.
 const FIRST: f64 = 5.0;
+/// How many times as many changes a second the standard API carries at least: its first rate.
+pub(crate) const MORE: f64 = 4.0;
 /// What a hub has while its rates are measured, in thousandths of a core: so little that two cores are enough for the played
 /// members at the highest of these rates.
 const HUB_MILLICORES: u64 = 500;
@@ -34,8 +36,10 @@ const HUB_MILLICORES: u64 = 500;
 const CHANGES: usize = 10;
 /// How long nothing happens before each of them.
 const REST: Duration = Duration::from_secs(3);
-/// How long nothing happens before the first, to know what the fleet costs at rest; and how long they take with the rest after them.
-/// Members send heartbeats each minute, all of those that were started together at once: both have to have as many of them.
+/// Longest time until the last of all members has a change.
+pub(crate) const LAST: Duration = Duration::from_secs(2);
+/// How long nothing happens before the first, to know what the fleet costs at rest; and the time after which a measured part ends.
+/// Members send heartbeats each minute, all of those that were started together at once: each part has to have as many of them.
 const MINUTE: Duration = Duration::from_mins(1);
 const PATIENCE: Duration = Duration::from_mins(15);
 
@@ -67,7 +71,11 @@ pub(crate) struct Wide {
     pub(crate) last_ms: Vec<f64>,
     /// Writes on the hub per change, of whatever kind; signs of life are not counted.
     pub(crate) writes: f64,
-    /// CPU milliseconds of the hub's API server and store per change, without what they need at rest.
+    /// Changes one after the other, each as soon as the last member had the one before: beside as many, what the fleet needs at rest
+    /// varies little.
+    #[serde(default)]
+    pub(crate) in_a_row: usize,
+    /// CPU milliseconds of the hub's API server and store per change of these, without what they need at rest.
     pub(crate) servers_ms: f64,
     /// CPU milliseconds of the hub agent per change, likewise.
     pub(crate) hub_agent_ms: f64,
@@ -106,12 +114,15 @@ pub(crate) async fn rates(
     let pids = server_pids(testbed).chain(agents.pid(Agent::Hub)).collect();
     let quota = Quota::of(pids, HUB_MILLICORES)?;
     let load = |services| Load { testbed, agents, members, services, quota: quota.as_ref() };
+    let services = copying.len();
+    let copying = load(&copying).find(FIRST).await?;
+    let first = best(&copying).map_or(FIRST, |step| step.rate * MORE);
     Ok(Rates {
         members: size,
-        services: copying.len(),
+        services,
         hub_millicores: quota.is_some().then_some(HUB_MILLICORES),
-        copying: load(&copying).find(FIRST).await?,
-        standard: load(&standard).find(FIRST).await?,
+        copying,
+        standard: load(&standard).find(first).await?,
     })
 }
 
@@ -169,24 +180,41 @@ pub(crate) async fn wide(
     let mut last_ms = Vec::new();
     for _ in 0..CHANGES {
         sleep(REST).await;
-        members.arrivals().take()?;
-        members.change(&service, 0, 0);
-        members.settle(PATIENCE).await?;
-        let last = members.arrivals().take()?.percentile(100.0);
-        last_ms.push(last.as_secs_f64() * 1e3);
+        last_ms.push(change(members, &service).await?.as_secs_f64() * 1e3);
     }
-    // What follows a change is part of it.
-    sleep(REST).await;
-    let minutes = at_rest.elapsed().as_secs() / MINUTE.as_secs() + 1;
-    sleep_until(at_rest + MINUTE * u32::try_from(minutes)?).await;
-    let worked = Account::take(testbed, agents).await?;
+    let worked = whole_minutes(testbed, agents, at_rest).await?;
+    let at_work = Instant::now();
+    let mut in_a_row = 0;
+    while at_work.elapsed() + REST + LAST < MINUTE {
+        change(members, &service).await?;
+        in_a_row += 1;
+    }
+    let busy = whole_minutes(testbed, agents, at_work).await?;
     let (rest, work) = (rested.since(&begin), worked.since(&rested));
+    let row = busy.since(&worked);
     Ok(Wide {
         members: size,
         last_ms,
         writes: work.beyond(&rest, |spent| spent.all_writes) / count(CHANGES),
-        servers_ms: work.beyond(&rest, |spent| spent.servers) / count(CHANGES) * 1e3,
-        hub_agent_ms: work.beyond(&rest, |spent| spent.hub_agent) / count(CHANGES) * 1e3,
+        in_a_row,
+        servers_ms: row.beyond(&rest, |spent| spent.servers) / count(in_a_row) * 1e3,
+        hub_agent_ms: row.beyond(&rest, |spent| spent.hub_agent) / count(in_a_row) * 1e3,
         hub_agent_peak_rss: agents.usage(Agent::Hub)?.peak_rss_bytes,
     })
+}
+
+/// Changes an endpoint; when the last member had it.
+async fn change(members: &SimulatedMembers, service: &TestService) -> Result<Duration> {
+    members.arrivals().take()?;
+    members.change(service, 0, 0);
+    members.settle(PATIENCE).await?;
+    Ok(members.arrivals().take()?.percentile(100.0))
+}
+
+/// What was spent until whole minutes have passed since `begin`: what follows a change is part of it.
+async fn whole_minutes(testbed: &Testbed, agents: &Agents, begin: Instant) -> Result<Account> {
+    sleep(REST).await;
+    let minutes = begin.elapsed().as_secs() / MINUTE.as_secs() + 1;
+    sleep_until(begin + MINUTE * u32::try_from(minutes)?).await;
+    Account::take(testbed, agents).await
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::cold_start::ColdStart;
 use crate::growth::{Point, count, exponent};
 use crate::large_fleet::LargeFleet;
-use crate::load::Step;
+use crate::load::{Step, best};
 use crate::solo::Solo;
 use crate::standard::Standard;
 use crate::wire::Wire;
@@ -65,12 +65,6 @@ pub(super) fn first_too_much(steps: &[Step]) -> Option<&Step> {
     let highest = best(steps).map_or(0.0, |step| step.rate);
     let too_much = steps.iter().filter(|step| !step.sustained && step.rate > highest);
     too_much.min_by(|one, other| one.rate.total_cmp(&other.rate))
-}
-
-/// The highest load that was sustained.
-pub(super) fn best(steps: &[Step]) -> Option<&Step> {
-    let sustained = steps.iter().filter(|step| step.sustained);
-    sustained.max_by(|one, other| one.rate.total_cmp(&other.rate))
 }
 
 /// What a load has shown and taken, as the last cells of a row.

@@ -3,10 +3,11 @@
 
 use std::fmt::Write as _;
 
-use super::figures::{Report, best, fit};
+use super::figures::{Report, fit};
 use crate::cold_start::{ColdStart, IMPORTERS, bytes_per_object};
 use crate::growth::{Point, count, mib};
 use crate::large_fleet::{ALL_ENDPOINTS, EXPORTERS, LargeFleet, MEMBERS, SERVICES, SLICES};
+use crate::load::best;
 
 /// How often each endpoint is taken to change, in seconds.
 const LIFE_OF_ENDPOINT: f64 = 3600.0;

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::figures::{Report, best, cells, fit, met};
+use super::figures::{Report, cells, fit, met};
 use super::limit;
 use super::plot::PLOTS;
 use super::standard;
 use crate::cold_start::bytes_per_object;
 use crate::growth::mib;
-use crate::load::Step;
+use crate::load::{Step, best};
 
 /// What is asked for.
 const PEAK_LIMIT: f64 = 300.0;
