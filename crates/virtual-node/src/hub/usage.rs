@@ -43,7 +43,8 @@ pub fn free(offered: &Capacity, used: &Capacity) -> Capacity {
         cpu: left(&offered.cpu, &used.cpu),
         memory: left(&offered.memory, &used.memory),
         ephemeral_storage: storage.map(|(offered, used)| left(offered, used)),
-        pods: (offered.pods - used.pods).max(0),
+        // An executor can offer any number.
+        pods: offered.pods.saturating_sub(used.pods).max(0),
         extended: extended.collect(),
     }
 }
@@ -110,7 +111,10 @@ mod tests {
         let offered =
             Capacity { cpu: "1".to_owned(), memory: "1".to_owned(), ..Capacity::default() };
         let pod = pod(json!({ "containers": [{ "resources": { "requests": { "cpu": "3" } } }] }));
-        let free = free(&offered, &used([&pod], &offered));
-        assert_eq!((&*free.cpu, free.pods), ("0", 0));
+        let used = used([&pod], &offered);
+        let left = free(&offered, &used);
+        assert_eq!((&*left.cpu, left.pods), ("0", 0));
+        // What an executor offers is read as it is.
+        assert_eq!(free(&Capacity { pods: i64::MIN, ..offered }, &used).pods, 0);
     }
 }
