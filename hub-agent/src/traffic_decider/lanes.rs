@@ -36,7 +36,29 @@ impl fmt::Display for Lane<'_> {
 pub(super) struct Accepted<'a> {
     by_fleet: HashSet<&'a str>,
     /// `None` where `ResolvedService`s were never listed, or cannot be had any more.
-    resolved: Option<Vec<&'a Object<ResolvedService>>>,
+    standard: Option<Vec<Standard<'a>>>,
+}
+
+/// What is in force by the standard API.
+struct Standard<'a> {
+    resolved: &'a ResolvedService,
+    /// Exporters, each with the name of a port that is withheld: one can have as many as the Service.
+    withheld: HashSet<(&'a str, &'a str)>,
+}
+
+impl<'a> Standard<'a> {
+    fn of(resolved: &'a ResolvedService) -> Self {
+        let withheld = resolved.exporters.iter().flat_map(|exporter| {
+            exporter.withheld.iter().map(|port| (exporter.cluster.as_str(), port.as_str()))
+        });
+        Self { resolved, withheld: withheld.collect() }
+    }
+
+    fn has(&self, exporter: &str, family: IpFamily, port: &str) -> bool {
+        self.resolved.properties.ip_families.contains(&family)
+            && self.resolved.exporter(exporter).is_some()
+            && !self.withheld.contains(&(exporter, port))
+    }
 }
 
 impl<'a> Accepted<'a> {
@@ -45,9 +67,10 @@ impl<'a> Accepted<'a> {
         let by_fleet = import.into_iter().flat_map(|import| &import.status.clusters);
         let resolved = &snapshot.resolved_services;
         let is_known = resolved.bootstrapped() && !resolved.state().cannot_be_had();
+        let standard = || resolved.by(service).map(|resolved| Standard::of(resolved)).collect();
         Self {
             by_fleet: by_fleet.map(|exporter| exporter.cluster.as_str()).collect(),
-            resolved: is_known.then(|| resolved.by(service).collect()),
+            standard: is_known.then(standard),
         }
     }
 
@@ -74,16 +97,11 @@ impl<'a> Accepted<'a> {
         slice: &Object<EndpointSliceExport>,
         port: &str,
     ) -> bool {
-        let Some(resolved) = &self.resolved else {
+        let Some(standard) = &self.standard else {
             return slice.meta.label(labels::MULTICLUSTER_NAMESPACE).is_some();
         };
         let family = IpFamily::parse(slice.spec.address_type.as_str());
-        let in_force = |service: &&Object<ResolvedService>| {
-            family.is_some_and(|family| service.properties.ip_families.contains(&family))
-        };
-        let exports = resolved.iter().copied().filter(in_force);
-        let mut exports = exports.filter_map(|service| service.exporter(exporter));
-        exports.any(|exports| !exports.withheld.iter().any(|withheld| withheld == port))
+        family.is_some_and(|family| standard.iter().any(|one| one.has(exporter, family, port)))
     }
 }
 
