@@ -18,21 +18,13 @@ use serde_json::json;
 
 use crate::access::Access;
 use crate::args::{Cli, LeaveArgs};
-use crate::deployments::{MEMBER_AGENT, RELEASE};
+use crate::deployments::{DEPLOYMENT, MEMBER_AGENT, RELEASE};
 use crate::objects::{api, delete, find};
 use crate::output::{NO, report};
 use crate::shell::quoted;
 
 /// The Lease that member agents hold.
 pub(crate) const LEASE: &str = "member-agent.networking.fleet.azure.com";
-/// Deployments.
-const DEPLOYMENT: ResourceKind = ResourceKind {
-    group: "apps",
-    version: "v1",
-    kind: "Deployment",
-    plural: "deployments",
-    namespaced: true,
-};
 /// The finalizers of member agents on users' objects.
 const HELD: [(ResourceKind, &str); 2] = [
     (kinds::MULTI_CLUSTER_SERVICE, finalizers::MULTI_CLUSTER_SERVICE),

@@ -81,11 +81,6 @@ struct Published {
 }
 
 impl Known {
-    /// Writes that waited do not come any more.
-    fn give_back(&mut self, noted: Option<Noted>, now: Duration) {
-        self.pace = std::mem::take(&mut self.pace).without(noted, now);
-    }
-
     /// The drains that fit into a Lease: all, or those of members as a whole.
     fn drains_to_note(&mut self) -> Option<String> {
         let fits = |drains: &String| drains.len() <= MOST_NOTED;
@@ -166,7 +161,7 @@ impl TrafficMemory {
         if known.term.is_none_or(|term| term < since) {
             known.term = Some(since);
             for import in std::mem::take(&mut known.imports).into_values() {
-                known.give_back(import.noted, now);
+                known.pace.give_back(import.noted, now);
             }
             known.members = std::mem::take(&mut known.members).of_new_term();
         }
@@ -375,8 +370,7 @@ impl TrafficMemory {
         known.members = decided.members.clone();
         let import = known.imports.entry(decided.subject.clone()).or_default();
         let before = std::mem::replace(&mut import.noted, decided.turn.noted());
-        let pace = std::mem::take(&mut known.pace);
-        known.pace = pace.after(decided.turn, before, decided.per_second, now);
+        known.pace.note(decided.turn, before, decided.per_second, now);
         import.states = decided.states.clone();
         import.report.clone_from(&decided.report);
         let is_exporter = |cluster: &String| decided.serials.contains_key(cluster);
@@ -399,7 +393,7 @@ impl TrafficMemory {
         let now = self.clock.now();
         let mut known = self.known.lock();
         if let Some(import) = known.imports.remove(subject) {
-            known.give_back(import.noted, now);
+            known.pace.give_back(import.noted, now);
         }
     }
 }

@@ -54,17 +54,14 @@ pub(crate) fn resolved(
     numbers: &[Option<i32>],
     config: &Config,
 ) -> Vec<EndpointPort> {
-    let ports = service.spec.as_ref().and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
-    let mut resolved: Vec<EndpointPort> = ports
+    let mut resolved: Vec<EndpointPort> = of_service(service)
         .iter()
         .zip(numbers)
         .filter_map(|(port, number)| {
-            Some(EndpointPort {
-                name: Some(port.name.clone().unwrap_or_default()),
-                protocol: Some(port.protocol.clone().unwrap_or_else(|| PROTOCOL.to_owned())),
-                port: Some((*number)?),
-                app_protocol: port.app_protocol.clone().filter(|_| config.app_protocol),
-            })
+            let number = (*number)?;
+            let [name, protocol, app_protocol] =
+                unnumbered(port, config).map(|text| text.map(str::to_owned));
+            Some(EndpointPort { name, protocol, port: Some(number), app_protocol })
         })
         .collect();
     hash::sort(&mut resolved);
@@ -81,10 +78,8 @@ pub(crate) struct Alike(Vec<usize>);
 
 impl Alike {
     pub(crate) fn of(service: &Service, config: &Config) -> Self {
-        let ports =
-            service.spec.as_ref().and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
         let mut firsts = BTreeMap::new();
-        let numbered = ports.iter().enumerate();
+        let numbered = of_service(service).iter().enumerate();
         Self(
             numbered
                 .map(|(at, port)| *firsts.entry(unnumbered(port, config)).or_insert(at))
@@ -102,7 +97,11 @@ impl Alike {
     }
 }
 
-/// The fields of an endpoint port but for its number.
+fn of_service(service: &Service) -> &[ServicePort] {
+    service.spec.as_ref().and_then(|spec| spec.ports.as_deref()).unwrap_or_default()
+}
+
+/// Name, protocol and application protocol of an endpoint port: all but its number.
 fn unnumbered<'a>(port: &'a ServicePort, config: &Config) -> [Option<&'a str>; 3] {
     let name = port.name.as_deref().unwrap_or_default();
     let protocol = port.protocol.as_deref().unwrap_or(PROTOCOL);

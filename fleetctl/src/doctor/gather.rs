@@ -15,7 +15,7 @@ use fleet_api::names::{SYSTEM_NAMESPACE, member_of_namespace};
 use fleet_model::objects::MemberPolicy;
 use futures::join;
 use futures::stream::{self, StreamExt as _};
-use kinds::{DAEMON_SET, DEFINITION, DEPLOYMENT};
+use kinds::{DAEMON_SET, DEFINITION};
 use on_hub::HubOf;
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ use super::project;
 use super::reader::{Reader, SYSTEM};
 use super::seen::{Cluster, Dns, Hub, Member, Seen, Served};
 use crate::access::{Access, Contexts};
-use crate::deployments::MEMBER_AGENT;
+use crate::deployments::{DEPLOYMENT, MEMBER_AGENT};
 use crate::offload::OffloadStatus;
 
 /// How many members are read at once.

@@ -142,10 +142,8 @@ impl<'a> ServiceState<'a> {
     /// Services whose labels name a MultiClusterService and whose mark has another uid. They are
     /// left alone (docs/design/rules.md#waiting-statuses).
     pub(super) fn estranged_from(&self, mcs: &Mcs) -> Vec<&'a Object<Service>> {
-        let index = ServiceIndex::DerivedFor(mcs.name.clone());
-        let services = self.snapshot.services.by(&index);
-        services
-            .filter(|service| self.is_in_system(&service.name) && !service.meta.is_terminating())
+        named_after(self.identity, mcs, self.snapshot)
+            .filter(|service| !service.meta.is_terminating())
             .filter(|service| mark(service).is_some_and(|mark| mark != mcs.uid))
             .filter(|service| !self.is_orphan(service))
             .collect()
@@ -153,11 +151,8 @@ impl<'a> ServiceState<'a> {
 
     /// Services whose labels name the MultiClusterService, which were made for an earlier one of its name and are deleted.
     pub(super) fn predecessors_of(&self, mcs: &Mcs) -> Vec<&'a Object<Service>> {
-        let index = ServiceIndex::DerivedFor(mcs.name.clone());
-        let services = self.snapshot.services.by(&index);
-        services
-            .filter(|service| self.is_in_system(&service.name) && self.is_orphan(service))
-            .collect()
+        let services = named_after(self.identity, mcs, self.snapshot);
+        services.filter(|service| self.is_orphan(service)).collect()
     }
 
     /// Whether the mark proves that the MultiClusterService that the Service was made for no longer exists.
@@ -193,20 +188,24 @@ pub(super) fn in_hub(identity: &Identity, snapshot: &MemberSnapshot) -> bool {
     snapshot.namespaces.get(&namespace).is_some()
 }
 
-/// Services in the system namespace whose labels point back to a MultiClusterService, and whose
-/// uid mark, if any, is that of this very one.
+/// Services in the system namespace whose labels point back to a MultiClusterService of this name.
+fn named_after<'a>(
+    identity: &Identity,
+    mcs: &Mcs,
+    snapshot: &'a MemberSnapshot,
+) -> impl Iterator<Item = &'a Object<Service>> {
+    let services = snapshot.services.by(&ServiceIndex::DerivedFor(mcs.name.clone()));
+    services.filter(move |service| *service.name.namespace == *identity.system_namespace)
+}
+
+/// Those whose uid mark, if any, is that of this very one.
 pub(super) fn derived_of<'a>(
     identity: &Identity,
     mcs: &Mcs,
     snapshot: &'a MemberSnapshot,
 ) -> Vec<&'a Object<Service>> {
-    let index = ServiceIndex::DerivedFor(mcs.name.clone());
-    let services: Vec<_> = snapshot.services.by(&index).collect();
-    services
-        .into_iter()
-        .filter(|service| *service.name.namespace == *identity.system_namespace)
-        .filter(|service| mark(service).is_none_or(|mark| mark == mcs.uid))
-        .collect()
+    let services = named_after(identity, mcs, snapshot);
+    services.filter(|service| mark(service).is_none_or(|mark| mark == mcs.uid)).collect()
 }
 
 /// The mark: the uid of the MultiClusterService that a derived Service was made for. A Go agent sets none.

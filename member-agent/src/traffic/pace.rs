@@ -68,18 +68,17 @@ impl Pace {
         }
     }
 
-    /// The pace after a turn of a Service for which one may have been noted `before`.
-    #[must_use]
-    pub(crate) fn after(
-        mut self,
+    /// Takes note of a turn of a Service for which one may have been noted `before`.
+    pub(crate) fn note(
+        &mut self,
         turn: Turn,
         before: Option<Noted>,
         per_second: u32,
         now: Duration,
-    ) -> Self {
+    ) {
         self.free.retain(|second, _| *second >= now.as_secs());
         match turn {
-            Turn::None => return self.without(before, now),
+            Turn::None => self.give_back(before, now),
             Turn::AsNoted | Turn::StillWait(_) => {}
             Turn::Wait(noted) if self.freed(noted.writes, now).is_some_and(|at| at <= noted.at) => {
                 self.take(noted.writes);
@@ -88,16 +87,13 @@ impl Pace {
                 self.next = self.next.max(now) + interval(per_second) * writes;
             }
         }
-        self
     }
 
-    /// The pace without a turn whose writes do not come any more. What had its turn may have been written.
-    #[must_use]
-    pub(crate) fn without(mut self, noted: Option<Noted>, now: Duration) -> Self {
+    /// Gives a turn back whose writes do not come any more. What had its turn may have been written.
+    pub(crate) fn give_back(&mut self, noted: Option<Noted>, now: Duration) {
         if let Some(noted) = noted.filter(|noted| noted.at > now) {
             *self.free.entry(noted.at.as_secs()).or_default() += noted.writes;
         }
-        self
     }
 
     /// When so many writes can come in place of others: when the last of those would have come.
@@ -153,7 +149,7 @@ mod tests {
         let mut waits = Vec::new();
         for _ in 0..140 {
             let turn = pace.turn(1, None, 20, NOW);
-            pace = pace.after(turn, None, 20, NOW);
+            pace.note(turn, None, 20, NOW);
             waits.extend(turn.waits_until());
         }
         assert_eq!(waits.len(), 39, "the one that exceeds the burst may go, too");
@@ -163,13 +159,14 @@ mod tests {
 
     #[test]
     fn a_noted_turn_comes_whatever_others_have_written() {
-        let pace = Pace { next: NOW + ms(3_600_000), ..Pace::default() };
+        let mut pace = Pace { next: NOW + ms(3_600_000), ..Pace::default() };
         let noted = |at: Duration| Noted { writes: 3, at };
         assert_eq!(pace.turn(3, Some(noted(NOW)), 20, NOW), Turn::AsNoted);
         let later = noted(NOW + ms(1));
         assert_eq!(pace.turn(3, Some(later), 20, NOW), Turn::StillWait(later));
-        let after = pace.clone().after(Turn::AsNoted, Some(noted(NOW)), 20, NOW);
-        assert_eq!(after, pace, "it was counted when it was noted");
+        let before = pace.clone();
+        pace.note(Turn::AsNoted, Some(noted(NOW)), 20, NOW);
+        assert_eq!(pace, before, "it was counted when it was noted");
     }
 
     /// So many Services with a write each, one after the other. Returns those that wait.
@@ -177,7 +174,7 @@ mod tests {
         let mut waiting = Vec::new();
         for _ in 0..count {
             let turn = pace.turn(1, None, 20, now);
-            *pace = pace.clone().after(turn, None, 20, now);
+            pace.note(turn, None, 20, now);
             waiting.extend(turn.noted());
         }
         waiting
@@ -190,7 +187,7 @@ mod tests {
         let waiting = reserve(&mut pace, 5000, NOW);
         let now = NOW + Duration::from_secs(10);
         for noted in waiting {
-            pace = pace.after(Turn::None, Some(noted), 20, now);
+            pace.note(Turn::None, Some(noted), 20, now);
         }
         let waits = reserve(&mut pace, 100, now);
         assert!(waits[0].at <= now + Duration::from_secs(2), "{:?}", waits[0]);
@@ -206,7 +203,7 @@ mod tests {
             let given_back: Vec<_> = waiting.iter().copied().step_by(2).collect();
             waiting = waiting.into_iter().skip(1).step_by(2).collect();
             for noted in given_back {
-                pace = pace.without(Some(noted), NOW);
+                pace.give_back(Some(noted), NOW);
             }
             waiting.extend(reserve(&mut pace, 600, NOW));
             let mut times: Vec<_> = waiting.iter().map(|noted| noted.at).collect();
@@ -223,11 +220,11 @@ mod tests {
     fn many_writes_wait_for_as_many_places() {
         let mut pace = Pace::default();
         for noted in reserve(&mut pace, 1000, NOW).into_iter().take(100) {
-            pace = pace.without(Some(noted), NOW);
+            pace.give_back(Some(noted), NOW);
         }
         let turn = pace.turn(50, None, 20, NOW);
         assert_eq!(turn.waits_until(), Some(NOW + ms(3000)));
-        let pace = pace.after(turn, None, 20, NOW);
+        pace.note(turn, None, 20, NOW);
         assert!(pace.turn(90, None, 20, NOW).waits_until() > Some(NOW + ms(30_000)));
         let late = pace.turn(1, None, 20, NOW + ms(60_000));
         assert_eq!(late, Turn::Now(1), "what was free then is over");
@@ -235,17 +232,20 @@ mod tests {
 
     #[test]
     fn what_had_its_turn_is_not_given_back() {
-        let pace = Pace { next: NOW + ms(60_000), ..Pace::default() };
-        let noted = Noted { writes: 3, at: NOW };
-        assert_eq!(pace.clone().without(Some(noted), NOW), pace);
-        assert_eq!(pace.clone().without(None, NOW), pace);
+        let mut pace = Pace { next: NOW + ms(60_000), ..Pace::default() };
+        let before = pace.clone();
+        for noted in [Some(Noted { writes: 3, at: NOW }), None] {
+            pace.give_back(noted, NOW);
+            assert_eq!(pace, before);
+        }
     }
 
     #[test]
     fn an_idle_agent_saves_no_more_than_a_burst() {
         let turn = Pace::default().turn(1, None, 20, NOW * 1000);
         assert_eq!(turn, Turn::Now(1));
-        let pace = Pace::default().after(Turn::Now(1), None, 20, NOW);
+        let mut pace = Pace::default();
+        pace.note(Turn::Now(1), None, 20, NOW);
         assert_eq!(pace, Pace { next: NOW + ms(50), ..Pace::default() });
         assert_eq!(pace.turn(0, None, 20, NOW), Turn::None);
     }
@@ -256,7 +256,7 @@ mod tests {
         let mut last = NOW;
         for _ in 0..1000 {
             let turn = pace.turn(1, None, 20, NOW);
-            pace = pace.after(turn, None, 20, NOW);
+            pace.note(turn, None, 20, NOW);
             last = turn.waits_until().unwrap_or(last);
         }
         assert!(last >= NOW + ms(44_900), "{last:?}");
@@ -290,7 +290,7 @@ mod tests {
         let drain: Vec<_> = (0..1000)
             .map(|_| {
                 let turn = pace.turn(1, None, 20, NOW);
-                pace = std::mem::take(&mut pace).after(turn, None, 20, NOW);
+                pace.note(turn, None, 20, NOW);
                 (micros(turn.waits_until().unwrap_or(NOW)), false)
             })
             .collect();

@@ -13,8 +13,8 @@ use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde_json::Value;
 
-use super::kinds::{DAEMON_SET, DEFINITION, DEPLOYMENT};
-use crate::deployments::HUB_AGENT;
+use super::kinds::{DAEMON_SET, DEFINITION};
+use crate::deployments::{DEPLOYMENT, HUB_AGENT};
 use crate::doctor::account::Account;
 use crate::doctor::finding::{Read, Unread, known};
 use crate::doctor::project::{self, base as from};

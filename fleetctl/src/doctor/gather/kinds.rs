@@ -2,6 +2,8 @@
 
 use fleet_api::ResourceKind;
 
+use crate::deployments::DEPLOYMENT;
+
 /// Definitions of kinds.
 pub(in crate::doctor) const DEFINITION: ResourceKind = ResourceKind {
     group: "apiextensions.k8s.io",
@@ -9,14 +11,6 @@ pub(in crate::doctor) const DEFINITION: ResourceKind = ResourceKind {
     kind: "CustomResourceDefinition",
     plural: "customresourcedefinitions",
     namespaced: false,
-};
-/// Deployments.
-pub(in crate::doctor) const DEPLOYMENT: ResourceKind = ResourceKind {
-    group: "apps",
-    version: "v1",
-    kind: "Deployment",
-    plural: "deployments",
-    namespaced: true,
 };
 /// `DaemonSets`.
 pub(in crate::doctor) const DAEMON_SET: ResourceKind =
