@@ -83,6 +83,8 @@ impl Stage {
     fn block(&self, text: &str) -> String {
         let mut blocks = self.page.split("```sh\n").skip(1).filter_map(|it| it.split("```").next());
         let block = blocks.find(|block| block.contains(text)).unwrap();
+        // A command of two lines is one, also where it is left out.
+        let block = block.replace("\\\n", "");
         let is_here = |line: &&str| !ELSEWHERE.iter().any(|it| line.starts_with(it));
         block.lines().filter(is_here).collect::<Vec<_>>().join("\n")
     }
