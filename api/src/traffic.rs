@@ -20,7 +20,7 @@ pub use fleet_traffic::{
 };
 pub use lease::{
     APPLIED, CLUSTER_PROPERTY, DRAINS, FOLLOWED, OWN_PROPERTIES, PROPERTIES, PUBLISHED,
-    PUBLISHED_SLICES, REACHED, WENT_BACK, own_properties,
+    PUBLISHED_SLICES, REACHED, VERDICTS, WENT_BACK, own_properties,
 };
 pub use member_traffic::{
     DRAIN_REFUSED, MAX_HELD_SERVICES, MemberTraffic, MemberTrafficSpec, MemberTrafficStatus,

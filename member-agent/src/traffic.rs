@@ -29,6 +29,7 @@ mod standing;
 mod subject;
 #[cfg(test)]
 mod tests;
+mod verdicts;
 
 pub(crate) use affected::{Concerned, concerned};
 pub(crate) use change::{is_shape_only, loses, same_endpoints};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fleet_accumulator::View;
-use fleet_api::traffic::{DRAINS, FOLLOWED};
+use fleet_api::traffic::{DRAINS, FOLLOWED, VERDICTS};
 use fleet_model::incarnation::Incarnation;
 use fleet_model::objects::traffic::MemberTraffic;
 use fleet_plan::Event;
@@ -44,6 +44,8 @@ struct Known {
     hub: HubMemory,
     /// Whether there are more drains than can be noted.
     is_short: bool,
+    /// Whether the Lease has verdicts that cannot be read.
+    is_strange: bool,
 }
 
 /// What is known of the hub.
@@ -95,6 +97,19 @@ impl Known {
             return all;
         }
         self.members.of_whole_members().hand_on().filter(fits)
+    }
+
+    /// The Lease is read with each renewal, and what cannot be read stays there for long: one warning is enough.
+    fn go_on_with(&mut self, verdicts: &str) {
+        let found = self.members.taking_over_verdicts(verdicts);
+        let was_strange = std::mem::replace(&mut self.is_strange, found.is_err());
+        match found {
+            Ok(members) => self.members = members,
+            Err(error) if !was_strange => {
+                tracing::warn!(%error, "Cannot read which verdicts the last process applied");
+            }
+            Err(_) => {}
+        }
     }
 }
 
@@ -153,8 +168,8 @@ impl TrafficMemory {
         }
     }
 
-    /// A term begins in which this process leads since then. Another one may have led since its last, and what was silent may have come
-    /// back meanwhile: what lasted then begins anew, as for a process that starts.
+    /// A term begins in which this process leads since then. Another one may have led since its last: what lasted then begins anew, as
+    /// for a process that starts. Verdicts alone are gone on with, where they are still the same.
     pub(crate) fn begin(&self, since: Instant) {
         let now = self.clock.now();
         let mut known = self.known.lock();
@@ -163,15 +178,19 @@ impl TrafficMemory {
             for import in std::mem::take(&mut known.imports).into_values() {
                 known.pace.give_back(import.noted, now);
             }
-            known.members = std::mem::take(&mut known.members).of_new_term();
+            known.members = std::mem::take(&mut known.members).of_new_term(now);
         }
     }
 
     /// Takes over what the last process noted in the Lease of this cluster's agents. What this one noted is not new to it, nor
     /// what it read before: the renewal that should have replaced it has failed.
     pub(crate) fn take_over(&self, mut noted: BTreeMap<String, String>) {
-        noted.retain(|name, _| [FOLLOWED, DRAINS].contains(&name.as_str()));
         let mut known = self.known.lock();
+        // Each renewal has other times. What this process noted itself changes nothing when it is read again.
+        if let Some(verdicts) = noted.remove(VERDICTS) {
+            known.go_on_with(&verdicts);
+        }
+        noted.retain(|name, _| [FOLLOWED, DRAINS].contains(&name.as_str()));
         if known.hub.has_known(&noted) {
             return;
         }
@@ -197,7 +216,9 @@ impl TrafficMemory {
         let drains = known.drains_to_note().map(|drains| (DRAINS.to_owned(), drains));
         let noted: BTreeMap<_, _> = followed.into_iter().chain(drains).collect();
         known.hub.note(noted.clone());
-        noted
+        let verdicts = known.members.hand_on_verdicts(self.clock.now());
+        let verdicts = verdicts.filter(|verdicts| verdicts.len() <= MOST_NOTED);
+        noted.into_iter().chain(verdicts.map(|verdicts| (VERDICTS.to_owned(), verdicts))).collect()
     }
 
     /// Looks which hub is to be followed: `next` decides from the one that is. Not before it is known what the last process followed,

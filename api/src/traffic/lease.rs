@@ -22,6 +22,9 @@ pub const FOLLOWED: &str = "traffic.networking.fleet.azure.com/followed";
 /// Annotation of the same Lease: the drains that the member applies, as JSON.
 pub const DRAINS: &str = "traffic.networking.fleet.azure.com/drains";
 
+/// Annotation of the same Lease: the verdicts on silent members that the member applies, and for how many seconds it has, as JSON.
+pub const VERDICTS: &str = "traffic.networking.fleet.azure.com/verdicts";
+
 /// Annotation of the same Lease: up to which version of the hub each source has come, as `source=version` with commas between. A hub
 /// that is behind that was restored from a backup.
 pub const REACHED: &str = "traffic.networking.fleet.azure.com/reached";

@@ -3,14 +3,16 @@
 use anyhow::{Context, Result, ensure};
 use fleet_api::kinds;
 use fleet_api::names::SYSTEM_NAMESPACE;
-use fleet_api::traffic::SilenceState;
+use fleet_api::traffic::{SilenceState, VERDICTS};
 use fleet_testbed::Testbed;
 use fleet_testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_testbed::exchange::{derived_service, export, import, wait_imported};
 use fleet_testbed::objects::{api, find};
-use fleet_testbed::wait::wait_until;
+use fleet_testbed::wait::{wait_for, wait_until};
 use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use fleet_testbed::{multicluster, traffic};
+use kube::ResourceExt;
+use kube::api::{DynamicObject, ListParams};
 use serde_json::{Value, json};
 
 use crate::hub_side::HubSide;
@@ -62,6 +64,12 @@ pub(crate) async fn story(testbed: &Testbed) -> Result<()> {
     agents.restart(Agent::Hub).await?;
     wait_in_force(testbed, [PORTS[1]; 2], NORTH).await?;
 
+    // And one of the importer's agent goes on counting.
+    let (before, seconds) = wait_applied(testbed, |_, seconds| seconds >= 5).await?;
+    agents.restart(Agent::Member(WEST)).await?;
+    let (_, later) = wait_applied(testbed, |holder, _| holder != before).await?;
+    ensure!(later >= seconds, "the verdict is applied for {later} s, after {seconds} s");
+
     // Once it has returned, its age counts where ports are united; where one set is in force, that stays.
     agents.launch(Agent::Member(EAST))?;
     wait_verdict(testbed, EAST, SilenceState::Heard).await?;
@@ -77,7 +85,9 @@ fn options() -> AgentOptions {
         ("MULTICLUSTER", "on"),
         ("MULTICLUSTER_SETTLE", "1s"),
     ];
-    AgentOptions { environment: environment.map(set).into(), ..AgentOptions::default() }
+    // Its Lease has for how long it applies a verdict.
+    let of_agents = [(Agent::Member(WEST), vec![set(("LEADER_ELECT", "true"))])].into();
+    AgentOptions { environment: environment.map(set).into(), of_agents, ..AgentOptions::default() }
 }
 
 /// The cluster whose properties are in force by the standard API.
@@ -118,6 +128,29 @@ async fn wait_verdict(testbed: &Testbed, member: usize, state: SilenceState) -> 
         Ok(silence["state"] == state.as_str() && is_whole)
     })
     .await
+}
+
+/// Waits for who leads in the importer, and for how many seconds it applies the verdict about the east, as its Lease has it.
+async fn wait_applied(
+    testbed: &Testbed,
+    holds: impl Fn(&str, u64) -> bool,
+) -> Result<(String, u64)> {
+    wait_for("the Lease in west has the verdict", DEADLINE, async || {
+        let found = applied(testbed).await?;
+        Ok(found.filter(|(holder, seconds)| holds(holder, *seconds)))
+    })
+    .await
+}
+
+async fn applied(testbed: &Testbed) -> Result<Option<(String, u64)>> {
+    let leases = api(testbed.member(WEST).client(), kinds::LEASE, Some(SYSTEM_NAMESPACE));
+    let leases = leases.list(&ListParams::default()).await?.items;
+    let noted = |lease: &DynamicObject| {
+        let noted: Value = serde_json::from_str(lease.annotations().get(VERDICTS)?).ok()?;
+        let seconds = noted[testbed.member(EAST).name()]["seconds"].as_u64()?;
+        Some((lease.data["spec"]["holderIdentity"].as_str()?.to_owned(), seconds))
+    };
+    Ok(leases.iter().find_map(noted))
 }
 
 /// What the hub reports to the export of a member.

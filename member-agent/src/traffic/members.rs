@@ -13,12 +13,12 @@ use fleet_traffic::{SilentMember, applied_verdicts};
 use serde::{Deserialize, Serialize};
 
 use super::standing::{Drained, Silenced};
+use super::verdicts::Verdicts;
 
 /// What is remembered of the members that are drained or silent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct MemberMemory {
-    /// Verdicts that this cluster applies, and when it first did.
-    silenced: BTreeMap<String, Duration>,
+    verdicts: Verdicts,
     drains: BTreeMap<String, Drains>,
     /// The object of this cluster on the hub that is followed. While it stays, objects of other members that are others were replaced
     /// there, and did not get lost with the hub.
@@ -202,11 +202,6 @@ impl MemberMemory {
         followed: Option<Followed<'_>>,
         now: Duration,
     ) -> Self {
-        let applied = self.applied(members, fleet);
-        let since = |name: String| {
-            let since = self.silenced.get(&name).copied().unwrap_or(now);
-            (name, since)
-        };
         let own = followed.and_then(|it| members.get(&ObjectName::cluster(it.own)));
         let own = own.map(|own| own.uid.clone());
         let hub = match followed.filter(|_| own.is_some()) {
@@ -215,21 +210,23 @@ impl MemberMemory {
             Some(it) => Hub::Followed(it.incarnation),
         };
         Self {
-            silenced: applied.into_iter().map(since).collect(),
+            verdicts: self.verdicts.next(self.silent(members, fleet), members, now),
             drains: self.drains(members, hub),
             own: own.or_else(|| self.own.clone()),
             missing: self.missing.clone(),
         }
     }
 
-    fn applied(&self, members: &View<MemberTraffic>, fleet: &FleetTrafficSpec) -> BTreeSet<String> {
+    /// The members that count as silent here.
+    fn silent(&self, members: &View<MemberTraffic>, fleet: &FleetTrafficSpec) -> BTreeSet<String> {
+        let before = self.verdicts.before(members);
         let (mut returning, mut silent) = (BTreeSet::new(), Vec::new());
         for member in members.iter() {
             let Some(silence) = member.status.silence.as_ref().filter(|it| it.percent > 0) else {
                 continue;
             };
             let name = member.name.name.to_string();
-            if silence.state != SilenceState::Silent && self.silenced.contains_key(&name) {
+            if silence.state != SilenceState::Silent && before.contains(&name) {
                 returning.insert(name);
                 continue;
             }
@@ -251,7 +248,6 @@ impl MemberMemory {
         let unknown =
             unknown.filter(|name| members.get(&ObjectName::cluster(name.as_str())).is_none());
         let count = members.len() + unknown.count();
-        let before = self.silenced.keys().cloned().collect();
         let most = u8::try_from(fleet.max_silent_percent).unwrap_or(0);
         let applied = applied_verdicts(&silent, &before, count, most);
         applied.into_iter().map(str::to_owned).chain(returning).collect()
@@ -272,10 +268,23 @@ impl MemberMemory {
         drains
     }
 
-    /// The same without times: drains are what an administrator has asked for, and stay.
+    /// The same for a process that leads again: drains are what an administrator has asked for, and stay.
     #[must_use]
-    pub(crate) fn of_new_term(self) -> Self {
-        Self { silenced: BTreeMap::new(), ..self }
+    pub(crate) fn of_new_term(self, now: Duration) -> Self {
+        Self { verdicts: self.verdicts.of_new_term(now), ..self }
+    }
+
+    /// The verdicts that are applied, and for how long they are, for the next process.
+    pub(crate) fn hand_on_verdicts(&self, now: Duration) -> Option<String> {
+        self.verdicts.hand_on(now)
+    }
+
+    /// Goes on with those of the last process.
+    ///
+    /// # Errors
+    /// If the text is not one of [`Self::hand_on_verdicts`].
+    pub(crate) fn taking_over_verdicts(&self, verdicts: &str) -> serde_json::Result<Self> {
+        Ok(Self { verdicts: self.verdicts.taking_over(verdicts)?, ..self.clone() })
     }
 
     /// The drains that are applied, for the next process.
@@ -321,8 +330,7 @@ impl MemberMemory {
         allow_remove: bool,
         now: Duration,
     ) -> Option<Silenced> {
-        let since = self.silenced.get(name)?;
-        let known_for = now.saturating_sub(*since);
+        let known_for = self.verdicts.known_for(name, now)?;
         if self.missing.contains(name) {
             // What is kept does not end by itself.
             return Some(Silenced { percent: 100, known_for, may_remove: false });

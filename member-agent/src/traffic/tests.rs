@@ -6,3 +6,4 @@ mod pool;
 mod rules;
 mod shaping;
 mod standing;
+mod verdicts;

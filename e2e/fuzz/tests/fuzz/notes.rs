@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use fleet_accumulator::{ClusterId, Reached, Snapshot as _};
-use fleet_api::traffic::{DRAINS, FOLLOWED};
+use fleet_api::traffic::{DRAINS, FOLLOWED, VERDICTS};
 use member_agent::app::embedded::{hand_on, take_over};
 use member_agent::snapshot::MemberSnapshot;
 use member_agent::traffic_memory::TrafficMemory;
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::memory::bounded;
 use crate::mutation::{any_mutation, text};
@@ -26,36 +26,60 @@ fn drains() -> impl Strategy<Value = String> {
         "reverted": ["v", [{ "service": "*", "percent": 10 }]],
         "reverted_in": "hub/1",
     } });
-    let changed = prop::collection::vec(any_mutation(), 0..4).prop_map(move |mutations| {
-        let mut drains = sample.clone();
-        for mutation in &mutations {
-            mutation.apply(&mut drains);
-        }
-        drains.to_string()
-    });
     let many = (0_usize..6000).prop_map(|count| {
         let entry =
             |at| json!({ "service": format!("shop/web-{at}"), "percent": 1, "reason": "Drained" });
         let entries: Vec<_> = (0..count).map(entry).collect();
         json!({ "east": { "uid": "u", "serial": 7, "held": [], "entries": entries } }).to_string()
     });
-    prop_oneof![6 => changed, 1 => many, 1 => text(), 1 => (0_usize..4000).prop_map(|deep| "[".repeat(deep))]
+    prop_oneof![6 => changed(sample), 1 => many, 3 => strange()]
+}
+
+fn verdicts() -> impl Strategy<Value = String> {
+    let sample = json!({
+        "east": { "uid": "u", "serial": 7, "seconds": 900 },
+        "west": { "uid": "v", "serial": 9, "seconds": 3 },
+    });
+    let many = (0_usize..4000).prop_map(|count| {
+        let verdict = json!({ "uid": "u", "serial": 7, "seconds": 900 });
+        let all = (0..count).map(|at| (format!("member-{at}"), verdict.clone()));
+        all.collect::<Value>().to_string()
+    });
+    prop_oneof![6 => changed(sample), 1 => many, 3 => strange()]
+}
+
+/// A note, or what mutations make of it.
+fn changed(sample: Value) -> impl Strategy<Value = String> {
+    prop::collection::vec(any_mutation(), 0..4).prop_map(move |mutations| {
+        let mut note = sample.clone();
+        for mutation in &mutations {
+            mutation.apply(&mut note);
+        }
+        note.to_string()
+    })
+}
+
+/// What is no note at all.
+fn strange() -> impl Strategy<Value = String> {
+    prop_oneof![text(), (0_usize..4000).prop_map(|deep| "[".repeat(deep))]
 }
 
 /// The next process knows what this one knew, as far as it fits into a Lease, and hands on the same.
 #[test]
 fn what_was_noted_is_handed_on() {
-    check(SEEDS, 64, &(drains(), text()), |(drains, followed)| {
-        let noted = [(DRAINS, &drains), (FOLLOWED, &followed), ("other", &followed)];
+    check(SEEDS, 64, &(drains(), verdicts(), text()), |(drains, verdicts, followed)| {
+        let noted =
+            [(DRAINS, &drains), (VERDICTS, &verdicts), (FOLLOWED, &followed), ("other", &followed)];
         let noted: BTreeMap<_, _> =
             noted.into_iter().map(|(name, text)| (name.to_owned(), text.clone())).collect();
-        let size = drains.len() + followed.len();
+        let size = drains.len() + verdicts.len() + followed.len();
         let first = TrafficMemory::default();
         let handed_on = bounded(size, 64, || {
             take_over(&first, noted);
             hand_on(&first)
         })?;
-        prop_assert!(handed_on.keys().all(|name| [DRAINS, FOLLOWED].contains(&name.as_str())));
+        let known = [DRAINS, VERDICTS, FOLLOWED];
+        prop_assert!(handed_on.keys().all(|name| known.contains(&name.as_str())));
         let length: usize = handed_on.values().map(String::len).sum();
         prop_assert!(length < 200 << 10, "a Lease would be refused: {}", length);
         let followed = Some(followed).filter(|followed| followed.contains('/'));

@@ -114,8 +114,6 @@ fn the_time_of_a_verdict_is_that_of_the_importer() {
     memory = next(&memory, &heard, 171);
     memory = next(&memory, &members, 180);
     assert_eq!(known_for(&memory, &members, 180), Some(secs(0)), "it was not silent in between");
-    memory = next(&memory.of_new_term(), &members, 9000);
-    assert_eq!(known_for(&memory, &members, 9000), Some(secs(0)), "another process has led since");
 }
 
 /// A member that returns keeps its place among the verdicts until it has returned.

@@ -1,8 +1,11 @@
 //! Verdicts.
 
+use std::time::Instant;
+
 use serde_json::json;
 
 use super::given::{directing, local_first};
+use crate::traffic_memory::TrafficMemory;
 
 #[test]
 fn endpoints_of_a_silent_member_are_last_resort_and_return_in_steps() {
@@ -84,6 +87,26 @@ fn the_owner_of_a_service_decides_what_silence_means() {
     world.silence("b", 2, 75);
     world.settle();
     assert_eq!(world.slots_of("b"), ["10.1.0.1 last", "10.1.0.2 last"], "it returns");
+}
+
+/// An upgrade does not put endpoints of a dead cluster in use again.
+#[test]
+fn what_was_removed_stays_so_with_the_next_leader() {
+    let mut world = directing();
+    world.ask(json!({ "onSilence": { "action": "Remove", "removeAfterSeconds": 300 } }));
+    world.silence("b", 1, 100);
+    world.settle();
+    world.pass(300);
+    assert!(world.slots_of("b").is_empty());
+    let noted = world.memory.hand_on();
+    world.memory = TrafficMemory::new(world.clock.clone());
+    world.memory.take_over(noted);
+    world.memory.begin(Instant::now());
+    world.pass(1);
+    assert!(world.slots_of("b").is_empty());
+    world.memory = TrafficMemory::new(world.clock.clone());
+    world.pass(1);
+    assert!(!world.slots_of("b").is_empty(), "without the note its time begins anew");
 }
 
 #[test]
