@@ -187,9 +187,7 @@ impl TrafficMemory {
     pub(crate) fn take_over(&self, mut noted: BTreeMap<String, String>) {
         let mut known = self.known.lock();
         // Each renewal has other times. What this process noted itself changes nothing when it is read again.
-        if let Some(verdicts) = noted.remove(VERDICTS) {
-            known.go_on_with(&verdicts);
-        }
+        known.go_on_with(noted.remove(VERDICTS).as_deref().unwrap_or("{}"));
         noted.retain(|name, _| [FOLLOWED, DRAINS].contains(&name.as_str()));
         if known.hub.has_known(&noted) {
             return;
@@ -216,8 +214,7 @@ impl TrafficMemory {
         let drains = known.drains_to_note().map(|drains| (DRAINS.to_owned(), drains));
         let noted: BTreeMap<_, _> = followed.into_iter().chain(drains).collect();
         known.hub.note(noted.clone());
-        let verdicts = known.members.hand_on_verdicts(self.clock.now());
-        let verdicts = verdicts.filter(|verdicts| verdicts.len() <= MOST_NOTED);
+        let verdicts = known.members.hand_on_verdicts(MOST_NOTED, self.clock.now());
         noted.into_iter().chain(verdicts.map(|verdicts| (VERDICTS.to_owned(), verdicts))).collect()
     }
 

@@ -274,9 +274,9 @@ impl MemberMemory {
         Self { verdicts: self.verdicts.of_new_term(now), ..self }
     }
 
-    /// The verdicts that are applied, and for how long they are, for the next process.
-    pub(crate) fn hand_on_verdicts(&self, now: Duration) -> Option<String> {
-        self.verdicts.hand_on(now)
+    /// The verdicts that are applied, and for how long they are, for the next process, in so many bytes.
+    pub(crate) fn hand_on_verdicts(&self, most: usize, now: Duration) -> Option<String> {
+        self.verdicts.hand_on(most, now)
     }
 
     /// Goes on with those of the last process.

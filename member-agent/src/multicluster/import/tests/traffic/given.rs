@@ -89,7 +89,10 @@ impl World {
     /// The hub agent finds a member silent, or as it returns at less than a hundred percent.
     pub(super) fn silence(&mut self, member: &str, serial: i64, percent: i64) {
         let state = if percent == 100 { "Silent" } else { "Heard" };
-        let silence = json!({ "state": state, "percent": percent, "serial": serial });
+        let before = self.hub.get(kinds::MEMBER_TRAFFIC, &ObjectName::cluster(member));
+        let before = before.and_then(|it| it["status"]["silence"]["serial"].as_i64());
+        let of_verdict = (percent > 0).then(|| before.unwrap_or(serial));
+        let silence = json!({ "state": state, "percent": percent, "serial": of_verdict });
         self.decide(member, json!({ "serial": serial, "silence": silence }));
     }
 
