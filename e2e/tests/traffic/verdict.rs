@@ -66,7 +66,8 @@ pub(crate) async fn story(testbed: &Testbed) -> Result<()> {
 
     // And one of the importer's agent goes on counting.
     let (before, seconds) = wait_applied(testbed, |_, seconds| seconds >= 5).await?;
-    agents.restart(Agent::Member(WEST)).await?;
+    agents.stop(Agent::Member(WEST)).await?;
+    agents.launch(Agent::Member(WEST))?;
     let (_, later) = wait_applied(testbed, |holder, _| holder != before).await?;
     ensure!(later >= seconds, "the verdict is applied for {later} s, after {seconds} s");
 
