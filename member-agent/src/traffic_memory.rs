@@ -99,7 +99,7 @@ impl Known {
         self.members.of_whole_members().hand_on().filter(fits)
     }
 
-    /// The Lease is read with each renewal, and what cannot be read stays there for long: one warning is enough.
+    /// A process that stands by reads the Lease again and again: one warning is enough.
     fn go_on_with(&mut self, verdicts: &str) {
         let found = self.members.taking_over_verdicts(verdicts);
         let was_strange = std::mem::replace(&mut self.is_strange, found.is_err());
@@ -186,7 +186,7 @@ impl TrafficMemory {
     /// what it read before: the renewal that should have replaced it has failed.
     pub(crate) fn take_over(&self, mut noted: BTreeMap<String, String>) {
         let mut known = self.known.lock();
-        // Each renewal has other times. What this process noted itself changes nothing when it is read again.
+        // Apart from the rest, since each renewal has other times. What this process noted itself changes nothing when it is read again.
         known.go_on_with(noted.remove(VERDICTS).as_deref().unwrap_or("{}"));
         noted.retain(|name, _| [FOLLOWED, DRAINS].contains(&name.as_str()));
         if known.hub.has_known(&noted) {

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use fleet_api::kinds;
-use fleet_api::names::SYSTEM_NAMESPACE;
 use fleet_api::traffic::REACHED;
 use fleet_testbed::agents::{Agent, AgentOptions, Agents};
 use fleet_testbed::cluster::Cluster;
@@ -168,10 +167,8 @@ async fn newest_copy(testbed: &Fleet) -> Result<u64> {
 
 /// Up to which version of these the agent of a member has come, as the Lease by which it elects its leader has it.
 async fn noted(member: &Cluster) -> Result<Option<u64>> {
-    let leases = objects::api(member.client(), kinds::LEASE, Some(SYSTEM_NAMESPACE));
-    let leases = leases.list(&ListParams::default()).await?.items;
-    let noted = leases.iter().find_map(|lease| lease.annotations().get(REACHED));
-    let mut parts = noted.into_iter().flat_map(|noted| noted.split(','));
+    let noted = shared::noted(member, REACHED).await?;
+    let mut parts = noted.iter().flat_map(|(_, noted)| noted.split(','));
     Ok(parts.find_map(|part| part.strip_prefix("slice_imports=")?.parse().ok()))
 }
 

@@ -12,6 +12,7 @@ use fleet_testbed::multicluster::{self, MODE, SETTLE};
 use fleet_testbed::objects::api;
 use fleet_testbed::wait::wait_until;
 use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
+use kube::ResourceExt;
 use kube::api::{DynamicObject, ListParams};
 
 use crate::SHOP;
@@ -83,6 +84,16 @@ pub(crate) async fn imported(member: &Cluster) -> Result<Vec<DynamicObject>> {
     }
     slices.retain(is_imported);
     Ok(slices)
+}
+
+/// Who leads the agents of a member, and what is noted there for the next leader in an annotation of the Lease by which they elect it.
+pub(crate) async fn noted(member: &Cluster, annotation: &str) -> Result<Option<(String, String)>> {
+    let leases = api(member.client(), kinds::LEASE, Some(SYSTEM_NAMESPACE));
+    let leases = leases.list(&ListParams::default()).await?.items;
+    Ok(leases.iter().find_map(|lease| {
+        let holder = lease.data["spec"]["holderIdentity"].as_str().unwrap_or_default();
+        Some((holder.to_owned(), lease.annotations().get(annotation)?.clone()))
+    }))
 }
 
 /// Whether an agent has imported a slice.

@@ -11,11 +11,10 @@ use fleet_testbed::objects::{api, find};
 use fleet_testbed::wait::{wait_for, wait_until};
 use fleet_testbed::workload::{ManualService, ServiceSpec, next_address};
 use fleet_testbed::{multicluster, traffic};
-use kube::ResourceExt;
-use kube::api::{DynamicObject, ListParams};
 use serde_json::{Value, json};
 
 use crate::hub_side::HubSide;
+use crate::shared::noted;
 use crate::{DEADLINE, EAST, NORTH, SHOP, WEB, WEST};
 
 /// The ports of both exporters, by the same name.
@@ -66,7 +65,7 @@ pub(crate) async fn story(testbed: &Testbed) -> Result<()> {
 
     // And one of the importer's agent goes on counting.
     let (before, seconds) = wait_applied(testbed, |_, seconds| seconds >= 5).await?;
-    agents.stop(Agent::Member(WEST)).await?;
+    ensure!(agents.stop(Agent::Member(WEST)).await?, "it had to be killed, and gave nothing back");
     agents.launch(Agent::Member(WEST))?;
     let (_, later) = wait_applied(testbed, |holder, _| holder != before).await?;
     ensure!(later >= seconds, "the verdict is applied for {later} s, after {seconds} s");
@@ -144,14 +143,12 @@ async fn wait_applied(
 }
 
 async fn applied(testbed: &Testbed) -> Result<Option<(String, u64)>> {
-    let leases = api(testbed.member(WEST).client(), kinds::LEASE, Some(SYSTEM_NAMESPACE));
-    let leases = leases.list(&ListParams::default()).await?.items;
-    let noted = |lease: &DynamicObject| {
-        let noted: Value = serde_json::from_str(lease.annotations().get(VERDICTS)?).ok()?;
-        let seconds = noted[testbed.member(EAST).name()]["seconds"].as_u64()?;
-        Some((lease.data["spec"]["holderIdentity"].as_str()?.to_owned(), seconds))
+    let Some((holder, noted)) = noted(testbed.member(WEST), VERDICTS).await? else {
+        return Ok(None);
     };
-    Ok(leases.iter().find_map(noted))
+    let noted: Value = serde_json::from_str(&noted)?;
+    let seconds = noted[testbed.member(EAST).name()]["seconds"].as_u64();
+    Ok(seconds.map(|seconds| (holder, seconds)))
 }
 
 /// What the hub reports to the export of a member.

@@ -1,5 +1,5 @@
-//! Verdicts that this cluster applies, and for how long it has. Each is known by its serial, so that the next process can distinguish one that
-//! still stands from one that has been passed since, and goes on counting where the last one was.
+//! Verdicts that this cluster applies, and for how long it has. Each is known by its serial, so that the next process can distinguish
+//! one that still stands from one that has been passed since, and goes on counting where the last one was.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -95,7 +95,7 @@ impl Verdicts {
         now: Duration,
     ) -> Self {
         let applied = silent.into_iter().map(|name| {
-            let applied = self.applied(&name, verdict(members, &name), now);
+            let applied = self.go_on(&name, verdict(members, &name), now);
             (name, applied)
         });
         let applied: BTreeMap<_, _> = applied.collect();
@@ -105,8 +105,8 @@ impl Verdicts {
         Self { applied, earlier, has_looked: self.has_looked || members.has_answered() }
     }
 
-    /// What is applied to a member that is silent now.
-    fn applied(&self, name: &str, found: Option<Verdict>, now: Duration) -> Applied {
+    /// What is applied to a member that is silent now: from when on it was before, or from now on.
+    fn go_on(&self, name: &str, found: Option<Verdict>, now: Duration) -> Applied {
         let is_same = |known: &Verdict| found.as_ref().is_some_and(|found| known.goes_on_as(found));
         match self.applied.get(name) {
             Some(known) if known.verdict.as_ref().is_some_and(is_same) => return known.clone(),

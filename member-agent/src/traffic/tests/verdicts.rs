@@ -158,7 +158,7 @@ fn what_cannot_be_read_is_passed_over() {
     assert!(known.taking_over("[]").is_err());
 }
 
-/// With each renewal the process that leads reads what it has noted.
+/// After a renewal that failed, the process that leads reads what it has noted.
 #[test]
 fn what_is_applied_is_known_better_than_what_was_noted() {
     let first = next(&Verdicts::default(), &members("u", 5, 100), 0);
