@@ -172,13 +172,14 @@ profile: ## Draw flame graphs of the agents at work, with perf (a minute)
 	@$(target)/profiling/fleet-bench --only bulk --profile $(target)/profile --report $(target)/profile/report.json
 
 # Each goes on where it was stopped; docs/soak.md has the last results.
-soaks := soak-nightly soak-scale soak-nodes soak-offload soak-hubs soak-what-if soak-fuzz soak-plans soak-versions soak-upgrade soak-release
+soaks := soak-nightly soak-scale soak-size soak-nodes soak-offload soak-hubs soak-what-if soak-fuzz soak-plans soak-versions soak-upgrade soak-release
 .PHONY: $(soaks)
 soak: ## Run all long tests, one after the other (hours); docs/soak.md keeps the results
 	@status=0; for name in $(soaks); do $(MAKE) --no-print-directory $$name || status=$$?; done; exit $$status
 
 soak-nightly: ## Test what CI does once a day: whole clusters, the oldest kubectl, coverage, instructions; needs root
-soak-scale: ## Measure fleets of up to 1000 members, and 10 000 idle Services, into docs/scale; needs root
+soak-scale: ## Measure fleets of up to 1000 members, into docs/scale; needs root
+soak-size: ## Measure an agent beside 10 000 idle Services, into docs/scale
 soak-nodes: ## Test traffic between Pods of whole clusters at full length; needs root
 soak-offload: ## Test Pods in other members while links are cut and agents end
 soak-hubs: ## Test hubs that are lost, restored or built anew

@@ -10,6 +10,8 @@ use crate::browser::Browser;
 
 /// Its release.
 const VERSION: &str = "4.10.3";
+/// Of its `axe.min.js`: the package is fetched, and the browser runs it.
+const SHA256: &str = "880970c081707360e64f34cea25ff91892f5bc95675b0776925b9709dd8a68bb";
 
 /// What the page violates, as `rule: elements`.
 pub(crate) async fn violations(browser: &Browser) -> Result<Vec<String>> {
@@ -53,6 +55,9 @@ async fn script() -> Result<String> {
         std::fs::rename(made.join("axe.min.js"), &file)?;
         std::fs::remove_dir_all(&made)?;
     }
+    let summed = Command::new("sha256sum").arg(&file).output().await.context("sha256sum")?;
+    let is_pinned = summed.stdout.starts_with(SHA256.as_bytes());
+    ensure!(is_pinned, "{} is not that of axe-core {VERSION}: remove it", file.display());
     Ok(std::fs::read_to_string(file)?)
 }
 

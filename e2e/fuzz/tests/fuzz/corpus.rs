@@ -4,12 +4,13 @@ use fleet_api::{ObjectName, ResourceKind, kinds};
 use serde_json::Value;
 
 /// Kinds of the corpus.
-pub(crate) const KINDS: [ResourceKind; 31] = [
+pub(crate) const KINDS: [ResourceKind; 32] = [
     kinds::SERVICE,
     kinds::NAMESPACE,
     kinds::POD,
     kinds::NODE,
     kinds::CONFIG_MAP,
+    kinds::SECRET,
     kinds::SERVICE_CIDR,
     kinds::ENDPOINT_SLICE,
     kinds::SERVICE_EXPORT,

@@ -17,6 +17,9 @@ use crate::runner::check;
 
 const SEEDS: &str = "corpus/objects.txt";
 
+/// What agents follow that no other party writes as an object: they make it themselves, or read a document, which `schemas` has.
+const MADE_HERE: [&str; 4] = ["OpenAPI", "Hearing", "FleetDecision", "MemberDecision"];
+
 type Check = fn(&Value, usize) -> Result<(), TestCaseError>;
 
 /// What agents read each kind as: some kinds are read in several ways.
@@ -96,6 +99,14 @@ fn objects_are_read_the_same_however_they_are_written() {
         let levels = if mutations.is_empty() { usize::MAX } else { 1 };
         readers[&sample.kind].iter().try_for_each(|check| check(&object, levels))
     });
+}
+
+#[test]
+fn each_kind_that_agents_watch_has_an_object() {
+    let samples = samples();
+    let has_none = |kind: &ResourceKind| samples.iter().all(|sample| sample.kind != *kind);
+    let without: Vec<_> = readers().into_keys().filter(has_none).map(|kind| kind.kind).collect();
+    assert_eq!(without, MADE_HERE);
 }
 
 #[test]

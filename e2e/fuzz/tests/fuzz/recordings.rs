@@ -15,7 +15,8 @@ use crate::runner::check;
 
 const SEEDS: &str = "corpus/recordings.txt";
 /// What no recording has.
-const LEFT_OUT: [ResourceKind; 6] = [
+const LEFT_OUT: [ResourceKind; 7] = [
+    kinds::SECRET,
     kinds::POD,
     kinds::EXTERNAL_WORKLOAD,
     kinds::OFFLOAD_OFFER,
