@@ -117,11 +117,9 @@ impl Stage {
     fn assemble(&self) {
         if let Some(built) = std::env::var_os(RELEASED) {
             let copied = Command::new("cp")
-                .args([
-                    "-r".as_ref(),
-                    built.as_os_str(),
-                    self.folder.join("target/unsigned").as_os_str(),
-                ])
+                .arg("-r")
+                .arg(&built)
+                .arg(self.folder.join("target/unsigned"))
                 .status();
             assert!(copied.unwrap().success(), "{}", built.display());
             return;
